@@ -1,0 +1,70 @@
+import os
+import zipfile
+from pathlib import Path
+
+import nox
+
+nox.options.error_on_missing_interpreters = True
+
+BACKENDS = ["tensorflow", "jax", "torch"]
+CONSTRAINTS = Path("tests/constraints.txt").resolve()
+QUIET = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
+# Tests save on one backend and load on another, so one environment holds all three.
+ENVIRONMENT = Path(".nox/environment")
+PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
+
+
+def install(session, *requirements):
+    """Installs the tested versions, nothing newer."""
+    session.install("--constraint", str(CONSTRAINTS), *requirements)
+
+
+@nox.session
+def environment(session):
+    """The environment of `tests`: all backends and extras."""
+    install(session, "--editable", ".[all,test]")
+
+
+@nox.session(requires=["environment"], venv_backend="none")
+@nox.parametrize("backend", BACKENDS, ids=BACKENDS)
+def tests(session, backend):
+    """The whole suite on one backend."""
+    env = {**QUIET, "KERAS_BACKEND": backend}
+    session.run(str(PYTHON), "-m", "pytest", *session.posargs, env=env, external=True)
+
+
+@nox.session
+@nox.parametrize("backend", ["jax", "torch"], ids=["jax", "torch"])
+def without_tensorflow(session, backend):
+    """The tests marked `minimal`, where one backend is installed and TensorFlow is not."""
+    install(session, f".[{backend},test]")
+    session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('tensorflow')")
+    session.run("pytest", "-m", "minimal", env={**QUIET, "KERAS_BACKEND": backend})
+
+
+@nox.session
+def wheel(session):
+    """The wheel: what it holds, and the commands run from another folder."""
+    text = Path("examples/sentences.txt").resolve()
+    target = Path(session.create_tmp())
+    install(session, "build")
+    session.run("python", "-m", "build", "--wheel", "--outdir", str(target))
+    built = max(target.glob("*.whl"), key=os.path.getmtime)
+    names = zipfile.ZipFile(built).namelist()
+    strays = [n for n in names if not n.startswith(("keras_elmo/", "keras_elmo-"))]
+    tests = [n for n in names if "test" in n]
+    if strays or tests:
+        session.error(f"the wheel holds more than the package: {strays + tests}")
+    install(session, f"{built}[jax]")
+    session.chdir(target)
+    env = {**QUIET, "KERAS_BACKEND": "jax"}
+    session.run("keras-elmo", "info", "elmo_mini_en", env=env)
+    session.run("keras-elmo", "embed", str(text), "embeddings.hdf5", env=env)
+
+
+@nox.session
+def lint(session):
+    """Style and formatting."""
+    install(session, "ruff")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
