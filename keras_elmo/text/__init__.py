@@ -1,0 +1,1 @@
+"""Text to character ids, and raw text to tokens."""
