@@ -203,9 +203,9 @@ def bilm(x, mask, model, state=None):
 
     Layer 0 is x, doubled. Every layer is 0 where the mask is False.
     """
-    h, c = zero_state(model, len(x)) if state is None else state
+    state = zero_state(model, len(x)) if state is None else state
     layers, hs, cs = [], [], []
-    for xs, real, h, c in zip(x, mask, h, c, strict=True):
+    for xs, real, h, c in zip(x, mask, *state, strict=True):
         xs = np.where(real[:, None], xs, 0.0)
         h, c = np.split(h, 2, axis=-1), np.split(c, 2, axis=-1)
         skip = model.skip_connections

@@ -161,16 +161,19 @@ def test_allennlp_top_layer_with_carried_state(shared_data):
     folder = shared_data / "fixtures-allennlp"
     model = reference.read(folder / "options.json", folder / "lm_weights.hdf5")
     streams = read_json(folder / "sentences.json")
-    files = [h5py.File(folder / f"lm_embeddings_{n}.hdf5") for n in range(3)]
+    goldens = []
+    for number in range(len(streams)):
+        with h5py.File(folder / f"lm_embeddings_{number}.hdf5") as file:
+            goldens.append({key: values[()] for key, values in file.items()})
     state = None
     for number, batch in enumerate(zip(*streams, strict=True)):
         ids = reference.batch_to_ids([sentence.split() for sentence in batch])
         result = reference.elmo(ids, model, state=state)
         state = result["state"]
-        for row, file in enumerate(files):
-            directions = file[str(number)][()]  # (2, T, P)
+        for row, golden in enumerate(goldens):
             top = result["layers"][row, -1][result["mask"][row]]
-            close(top, np.concatenate(directions, axis=-1), atol=1e-5)
+            forward, backward = golden[str(number)]  # (T, P) each
+            close(top, np.concatenate([forward, backward], axis=-1), atol=1e-5)
 
 
 @pytest.mark.parametrize("signature", ["tokens", "default"])
