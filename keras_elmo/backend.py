@@ -1,0 +1,176 @@
+"""The only file that asks which backend runs: loops over time, compilation, gradients off."""
+
+import keras
+
+BACKEND = keras.backend.backend()
+
+
+def scan(step, inputs, state, reverse=False):
+    """Runs `state, output = step(state, inputs[t])` over the first axis of the inputs.
+
+    The loop is compiled (`lax.scan`, `tf.while_loop`) and its program does not grow with time;
+    PyTorch runs a plain Python loop.
+
+    Args:
+        step: a pure function `(state, slices) -> (state, output)` on tuples of tensors and tensors.
+        inputs: a tuple of tensors of shape (time, ...).
+        state: a tuple of tensors.
+        reverse: run from the last slice to the first; outputs stay in the order of the inputs.
+
+    Returns:
+        The final state, and the outputs stacked to (time, ...).
+    """
+    return _SCANS.get(BACKEND, _python_scan)(step, inputs, state, reverse)
+
+
+def _jax_scan(step, inputs, state, reverse):
+    import jax
+
+    return jax.lax.scan(step, state, inputs, reverse=reverse)
+
+
+def _tensorflow_scan(step, inputs, state, reverse):
+    import tensorflow as tf
+
+    time = tf.shape(inputs[0])[0]
+    slices = [
+        tf.TensorArray(x.dtype, size=time, element_shape=x.shape[1:]).unstack(x) for x in inputs
+    ]
+    outputs = tf.TensorArray(state[0].dtype, size=time, element_shape=state[0].shape)
+
+    def body(t, state, outputs):
+        index = time - 1 - t if reverse else t
+        state, output = step(state, tuple(x.read(index) for x in slices))
+        return t + 1, state, outputs.write(index, output)
+
+    # maximum_iterations lets XLA size the stacks that the gradient needs.
+    _, state, outputs = tf.while_loop(
+        lambda t, *_: t < time, body, (0, tuple(state), outputs), maximum_iterations=time
+    )
+    return state, outputs.stack()
+
+
+def _python_scan(step, inputs, state, reverse):
+    times = range(inputs[0].shape[0])
+    outputs = []
+    for t in reversed(times) if reverse else times:
+        state, output = step(state, tuple(x[t] for x in inputs))
+        outputs.append(output)
+    return state, keras.ops.stack(outputs[::-1] if reverse else outputs)
+
+
+_SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan}
+
+
+def concrete(x):
+    """The values of a tensor as a NumPy array, or `None` where it is symbolic or being traced."""
+    if isinstance(x, keras.KerasTensor):
+        return None
+    if BACKEND == "jax":
+        import jax
+
+        return None if isinstance(x, jax.core.Tracer) else keras.ops.convert_to_numpy(x)
+    if BACKEND == "tensorflow":
+        return x.numpy() if hasattr(x, "numpy") else None
+    if BACKEND == "torch" and x.device.type == "meta":
+        return None
+    return keras.ops.convert_to_numpy(x)
+
+
+def model_step(model, step, *arguments):
+    """Runs a training or test step as Keras calls it, `step(data)` changing the variables.
+
+    JAX wants a pure function: there the variables live in a scope while the step runs, and the
+    new values are handed back.
+
+    Args:
+        model: the `keras.Model`.
+        step: a function of the data that returns logs.
+        *arguments: those of `train_step` or `test_step`: the data, under JAX after the state.
+
+    Returns:
+        The logs, under JAX with the new state.
+    """
+    if BACKEND != "jax":
+        return step(*arguments)
+    state, data = arguments
+    groups = [model.trainable_variables, model.non_trainable_variables, model.metrics_variables]
+    if len(state) == 4:
+        groups.insert(2, model.optimizer.variables)
+    mapping = [pair for group in zip(groups, state, strict=True) for pair in zip(*group)]
+    with keras.StatelessScope(state_mapping=mapping) as scope:
+        logs = step(data)
+    return logs, tuple([scope.get_current_value(v) for v in group] for group in groups)
+
+
+def gradients(loss_function, model, variables, tensors):
+    """Gradients of a loss with respect to variables and to tensors that it is given.
+
+    Args:
+        loss_function: a function of `*tensors` that returns the loss and anything else.
+        model: the `keras.Model` whose variables the function reads.
+        variables: list of variables of the model.
+        tensors: list of tensors.
+
+    Returns:
+        What the function returned, the gradients of the variables, those of the tensors.
+    """
+    values, found = _GRADIENTS[BACKEND](loss_function, model, variables, tensors)
+    return values, found[: len(variables)], found[len(variables) :]
+
+
+def _jax_gradients(loss_function, model, variables, tensors):
+    import jax
+
+    others = model.non_trainable_variables
+
+    def pure(values, tensors):
+        mapping = [(v, v.value) for v in model.variables]  # of the scope around this one
+        mapping += zip(variables, values, strict=True)
+        with keras.StatelessScope(state_mapping=mapping) as scope:
+            loss, rest = loss_function(*tensors)
+        return loss, (rest, [scope.get_current_value(v) for v in others])
+
+    function = jax.value_and_grad(pure, argnums=(0, 1), has_aux=True)
+    (loss, (rest, updates)), found = function([v.value for v in variables], tensors)
+    for variable, value in zip(others, updates, strict=True):
+        variable.assign(value)
+    return (loss, rest), [*found[0], *found[1]]
+
+
+def _tensorflow_gradients(loss_function, model, variables, tensors):
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        loss, rest = loss_function(*tensors)
+    found = tape.gradient(loss, [*(v.value for v in variables), *tensors])
+    return (loss, rest), [tf.convert_to_tensor(gradient) for gradient in found]
+
+
+def _torch_gradients(loss_function, model, variables, tensors):
+    import torch
+
+    tensors = [x.detach().requires_grad_() for x in tensors]
+    loss, rest = loss_function(*tensors)
+    found = torch.autograd.grad(loss, [*(v.value for v in variables), *tensors])
+    return (loss.detach(), keras.tree.map_structure(torch.Tensor.detach, rest)), list(found)
+
+
+_GRADIENTS = {
+    "jax": _jax_gradients,
+    "tensorflow": _tensorflow_gradients,
+    "torch": _torch_gradients,
+}
+
+
+def assign_rows(variable, rows, values):
+    """Overwrites some rows of a variable where it lies; no row may be named twice."""
+    if BACKEND == "jax":
+        variable.assign(variable.value.at[rows].set(values, unique_indices=True))
+    elif BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        variable.value.scatter_update(tf.IndexedSlices(values, rows))
+    elif BACKEND == "torch":
+        variable.value.data.index_copy_(0, rows.long(), values.detach())

@@ -1,0 +1,1 @@
+"""Model files: one module a format."""

@@ -1,0 +1,154 @@
+"""A folder of ours: config.json, metadata.json and model.weights.h5."""
+
+import json
+from pathlib import Path
+
+import h5py
+import keras
+import numpy as np
+
+from keras_elmo.convert.tensors import check_tensor
+from keras_elmo.errors import ElmoError
+from keras_elmo.files import replaced
+from keras_elmo.models.elmo import Elmo
+from keras_elmo.version import __version__
+
+CONFIG = "config.json"
+METADATA = "metadata.json"
+WEIGHTS = "model.weights.h5"
+
+
+def save(elmo, folder, dtype=None, **metadata):
+    """Writes a model as a folder, whole or not at all.
+
+    Args:
+        elmo: an `Elmo`.
+        folder: path; an old folder of that name is replaced.
+        dtype: `"float16"` halves the weights on disk; `None` keeps them as they are.
+        **metadata: entries added to metadata.json, such as where the model came from.
+
+    Example:
+        >>> folder.save(keras_elmo.load(), "my_elmo")
+    """
+    with replaced(folder) as temporary:
+        temporary.mkdir()
+        write(elmo, temporary, dtype, **metadata)
+
+
+def write(elmo, folder, dtype=None, **metadata):
+    """Writes the three files of a model into a folder that is there already."""
+    folder = Path(folder)
+    config = keras.saving.serialize_keras_object(elmo)
+    _write_json(folder / CONFIG, config)
+    entries = {
+        "keras_version": keras.__version__,
+        "keras_elmo_version": __version__,
+        "parameter_count": elmo.count_params(),
+        "source": getattr(elmo, "source", None),
+        **metadata,
+    }
+    _write_json(folder / METADATA, entries)
+    elmo.save_weights(folder / WEIGHTS)
+    if dtype is not None:
+        _cast(folder / WEIGHTS, dtype)
+
+
+def load(folder, stateful=False, dtype=None, **elmo_arguments):
+    """Loads a model from a folder that `save` wrote.
+
+    Args:
+        folder: path.
+        stateful: bool, whether the biLM carries its state from call to call; needs `batch_size`.
+        dtype: dtype policy of the layers; `None`: as saved.
+        **elmo_arguments: for `Elmo`, in place of the saved ones.
+
+    Returns:
+        An `Elmo`. With another number of mixes than were saved, the mixes are fresh.
+
+    Raises:
+        ElmoError: if a file is missing, broken or of another model.
+
+    Example:
+        >>> elmo = folder.load("my_elmo", keep_boundaries=True)
+    """
+    folder = Path(folder)
+    config = _read_json(folder / CONFIG)
+    if config.get("registered_name") != "keras_elmo>Elmo":
+        raise ElmoError(f"{folder / CONFIG}: not a model of keras_elmo")
+    try:
+        elmo = _model(config["config"], stateful, dtype, elmo_arguments)
+    except ElmoError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise ElmoError(f"{folder / CONFIG}: cannot be read ({_line(error)})") from None
+    _load_weights(elmo, folder / WEIGHTS)
+    elmo.source = read_metadata(folder).get("source")
+    return elmo
+
+
+def read_metadata(folder):
+    """The contents of a folder's metadata.json, or an empty dict."""
+    path = Path(folder) / METADATA
+    return _read_json(path) if path.exists() else {}
+
+
+def _model(config, stateful, dtype, elmo_arguments):
+    for part in ("embedding", "bilm"):
+        config[part]["config"].update({} if dtype is None else {"dtype": dtype})
+    config["bilm"]["config"]["stateful"] = stateful
+    return Elmo.from_config({**config, **elmo_arguments})
+
+
+def _load_weights(elmo, path):
+    if not path.exists():
+        raise ElmoError(f"{path}: no such file; the folder is not complete")
+    try:
+        with h5py.File(path, "r") as file:
+            file.visititems(lambda name, item: _check(path, name, item))
+        elmo.load_weights(path)
+    except ElmoError:
+        raise
+    except (OSError, KeyError, ValueError) as error:
+        raise ElmoError(
+            f"{path}: does not hold the weights of this model ({_line(error)})"
+        ) from None
+
+
+def _check(path, name, item):
+    if isinstance(item, h5py.Dataset) and np.issubdtype(item.dtype, np.floating):
+        check_tensor(path, name, item[...], item.shape)
+
+
+def _cast(path, dtype):
+    with replaced(path) as temporary:
+        with h5py.File(path, "r") as old, h5py.File(temporary, "w") as new:
+
+            def copy(name, item):
+                if isinstance(item, h5py.Group):
+                    new.require_group(name).attrs.update(item.attrs)
+                else:
+                    floats = np.issubdtype(item.dtype, np.floating)
+                    new[name] = item[...].astype(dtype) if floats else item[...]
+
+            new.attrs.update(old.attrs)
+            old.visititems(copy)
+
+
+def _write_json(path, contents):
+    path.write_text(json.dumps(contents, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _read_json(path):
+    try:
+        contents = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ElmoError(f"{path}: no such file; the folder is not complete") from None
+    except ValueError as error:
+        raise ElmoError(f"{path}: not a JSON file ({_line(error)})") from None
+    if not isinstance(contents, dict):
+        raise ElmoError(f"{path}: must hold a JSON object")
+    return contents
+
+
+def _line(error):
+    return str(error).strip().split("\n")[0]

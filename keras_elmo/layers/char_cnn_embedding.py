@@ -1,0 +1,201 @@
+"""Words to vectors through their characters."""
+
+import keras
+from keras import ops
+
+from keras_elmo import backend
+from keras_elmo.errors import ElmoError
+from keras_elmo.layers.highway import Highway
+from keras_elmo.recurrence import matmul_rows
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class CharCNNEmbedding(keras.layers.Layer):
+    """Embeds words by a convolution over their characters.
+
+        e = table[char_ids]                                   (characters, char_embedding_dim)
+        y = concat_k activation(max_position(conv_k(e)) + b_k)       (sum of the filters,)
+        y = highway(y), `num_highways` times
+        y = y Wp + bp                                                (projection_dim,)
+
+    The maximum is taken before bias and activation, which changes nothing, as both are monotone.
+    Windows that hold only padding all give the same value, so ids may be cut to the longest word
+    plus the widest filter: the result is the same, and short words are several times cheaper.
+
+    Args:
+        filters: list of `[width, count]`, the convolutions in order.
+        projection_dim: int, size of a word vector; `None`: no projection, the size is the sum of
+            the filters.
+        num_highways: int, number of highway layers.
+        char_embedding_dim: int, size of a character vector.
+        num_chars: int, rows of the character table; row 0 is "no token here".
+        activation: `"relu"` or `"tanh"`.
+        max_word_length: int, characters of a word with its marks, for whoever makes the ids; the
+            layer itself takes any number.
+        embeddings_initializer: initializer of the table, (num_chars, char_embedding_dim).
+        kernel_initializer: initializer of the convolutions and projections.
+        bias_initializer: initializer of their biases.
+        kernel_regularizer: regularizer of the convolutions and projections.
+        dropout: float in [0, 1), share of the vector's elements dropped in training.
+        **kwargs: `name`, `dtype`, `trainable` of every Keras layer.
+
+    Call arguments:
+        char_ids: (..., characters) int, with ids in [0, num_chars); all 0: no token.
+
+    Returns:
+        (..., projection_dim). `compute_mask` gives (...) bool, true where there is a token.
+
+    Raises:
+        ElmoError: if the ids are not integers, too few for the widest filter, or out of range
+            (out of range is seen where the values are: outside compiled code).
+
+    Example:
+        >>> layer = CharCNNEmbedding(filters=[[1, 4], [2, 8]], projection_dim=6)
+        >>> layer(keras_elmo.batch_to_ids([["A", "word"]])).shape
+        (1, 2, 6)
+
+    Reference:
+        Kim et al. (2016), Character-aware neural language models, section 2; Peters et al. (2018),
+        Deep contextualized word representations, section 3.4.
+    """
+
+    def __init__(
+        self,
+        filters,
+        projection_dim=None,
+        num_highways=2,
+        char_embedding_dim=16,
+        num_chars=262,
+        activation="relu",
+        max_word_length=50,
+        embeddings_initializer="uniform",
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        dropout=0.0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if activation not in ("relu", "tanh"):
+            raise ElmoError(f'activation must be "relu" or "tanh", not {activation!r}')
+        self.supports_masking = True
+        self.filters = [[int(width), int(count)] for width, count in filters]
+        self.projection_dim = projection_dim
+        self.num_highways = num_highways
+        self.char_embedding_dim = char_embedding_dim
+        self.num_chars = num_chars
+        self.max_word_length = max_word_length
+        self.activation = keras.activations.get(activation)
+        self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.dropout = dropout
+        self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.max_width = max(width for width, _ in self.filters)
+        self.num_filters = sum(count for _, count in self.filters)
+        self.output_dim = projection_dim or self.num_filters
+
+    def build(self, input_shape):
+        self.char_embeddings = self.add_weight(
+            name="char_embeddings",
+            shape=(self.num_chars, self.char_embedding_dim),
+            initializer=self.embeddings_initializer,
+        )
+        for k, (width, count) in enumerate(self.filters):
+            kernel = self.add_weight(
+                name=f"conv_kernel_{k}",
+                shape=(width, self.char_embedding_dim, count),
+                initializer=self.kernel_initializer.clone(),
+                regularizer=self.kernel_regularizer,
+            )
+            bias = self.add_weight(
+                name=f"conv_bias_{k}", shape=(count,), initializer=self.bias_initializer
+            )
+            setattr(self, f"conv_kernel_{k}", kernel)
+            setattr(self, f"conv_bias_{k}", bias)
+        shared = {
+            "kernel_initializer": self.kernel_initializer.clone(),
+            "kernel_regularizer": self.kernel_regularizer,
+            "dtype": self.dtype_policy,
+        }
+        for k in range(self.num_highways):
+            highway = Highway(name=f"highway_{k}", **shared)
+            highway.build((None, self.num_filters))
+            setattr(self, f"highway_{k}", highway)
+        if self.projection_dim is not None:
+            self.projection = keras.layers.Dense(
+                self.projection_dim,
+                bias_initializer=self.bias_initializer,
+                name="projection",
+                **shared,
+            )
+            self.projection.build((None, self.num_filters))
+
+    def call(self, char_ids, training=None):
+        self._check(char_ids)
+        leading = ops.shape(char_ids)[:-1]
+        ids = ops.reshape(char_ids, (-1, char_ids.shape[-1]))  # (words, characters)
+        x = ops.take(self.char_embeddings, ids, axis=0)
+        x = ops.concatenate([self._convolve(k, x) for k in range(len(self.filters))], axis=-1)
+        for k in range(self.num_highways):
+            x = getattr(self, f"highway_{k}")(x)
+        if self.projection_dim is not None:
+            x = self.projection(x)
+        x = self.dropout_layer(x, training=training)
+        return ops.reshape(x, (*leading, self.output_dim))
+
+    def _convolve(self, k, x):
+        width, _ = self.filters[k]
+        positions = x.shape[1] - width + 1
+        windows = [x[:, offset : offset + positions] for offset in range(width)]
+        windows = ops.concatenate(windows, axis=-1)  # (words, positions, width * dim)
+        kernel = ops.cast(getattr(self, f"conv_kernel_{k}"), self.compute_dtype)
+        bias = ops.cast(getattr(self, f"conv_bias_{k}"), self.compute_dtype)
+        y = matmul_rows(windows, ops.reshape(kernel, (-1, kernel.shape[-1])))
+        return self.activation(ops.max(y, axis=1) + bias)  # (words, count)
+
+    def _check(self, char_ids):
+        dtype = keras.backend.standardize_dtype(char_ids.dtype)
+        if "int" not in dtype:
+            raise ElmoError(f"char_ids must be integers, not {dtype}; make them by batch_to_ids")
+        if len(char_ids.shape) < 2 or char_ids.shape[-1] is None:
+            raise ElmoError(
+                f"char_ids must have the shape (..., characters) with a fixed number of "
+                f"characters, not {tuple(char_ids.shape)}"
+            )
+        if char_ids.shape[-1] < self.max_width:
+            raise ElmoError(
+                f"char_ids hold {char_ids.shape[-1]} characters a word, fewer than the widest "
+                f"filter ({self.max_width}); pad the words with the padding character"
+            )
+        ids = backend.concrete(char_ids)
+        if ids is not None and ids.size and not 0 <= ids.min() <= ids.max() < self.num_chars:
+            raise ElmoError(
+                f"char_ids must lie in 0..{self.num_chars - 1}, found {ids.min()}..{ids.max()}; "
+                "make them by batch_to_ids"
+            )
+
+    def compute_mask(self, char_ids, mask=None):
+        return ops.any(ops.greater(char_ids, 0), axis=-1)
+
+    def compute_output_spec(self, char_ids, training=None):
+        self._check(char_ids)
+        return keras.KerasTensor((*char_ids.shape[:-1], self.output_dim), self.compute_dtype)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            "projection_dim": self.projection_dim,
+            "num_highways": self.num_highways,
+            "char_embedding_dim": self.char_embedding_dim,
+            "num_chars": self.num_chars,
+            "activation": keras.activations.serialize(self.activation),
+            "max_word_length": self.max_word_length,
+            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "dropout": self.dropout,
+        }

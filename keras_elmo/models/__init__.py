@@ -1,0 +1,1 @@
+"""Whole models, composed of the layers."""

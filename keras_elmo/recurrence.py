@@ -1,0 +1,79 @@
+"""The projected LSTM as pure functions: one step, and a loop over time."""
+
+from keras import ops
+
+from keras_elmo import backend
+
+FORGET_BIAS = 1.0  # added when it runs; published files do not store it
+
+
+def matmul_rows(x, kernel):
+    """The product of the last axis with a matrix, as one two-dimensional product."""
+    rows = ops.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
+    return ops.reshape(rows, (*ops.shape(x)[:-1], kernel.shape[1]))
+
+
+def lstm_step(z, h, c, recurrent_kernel, projection_kernel, cell_clip, projection_clip):
+    """One step of the LSTM with projection, its input product already in `z`.
+
+        i, j, f, o = z + h R
+        c' = clip(sigmoid(f + 1) c + sigmoid(i) tanh(j), cell_clip)
+        h' = clip((sigmoid(o) tanh(c')) Wp, projection_clip)
+
+    Args:
+        z: (batch, 4 * units), the input times its kernel, plus the bias.
+        h: (batch, projection_dim), the previous output.
+        c: (batch, units), the previous cell.
+        recurrent_kernel: R, (projection_dim, 4 * units), gates in the order i, j, f, o.
+        projection_kernel: Wp, (units, projection_dim), or `None` for an LSTM without projection.
+        cell_clip: largest absolute value of the cell, or `None`.
+        projection_clip: largest absolute value of a projected output, or `None`.
+
+    Returns:
+        The new `h` and `c`.
+    """
+    i, j, f, o = ops.split(z + ops.matmul(h, recurrent_kernel), 4, axis=-1)
+    c = ops.sigmoid(f + FORGET_BIAS) * c + ops.sigmoid(i) * ops.tanh(j)
+    if cell_clip is not None:
+        c = ops.clip(c, -cell_clip, cell_clip)
+    h = ops.sigmoid(o) * ops.tanh(c)
+    if projection_kernel is not None:
+        h = ops.matmul(h, projection_kernel)
+        if projection_clip is not None:
+            h = ops.clip(h, -projection_clip, projection_clip)
+    return h, c
+
+
+def lstm(inputs, mask, state, weights, clips, go_backwards=False):
+    """Runs the LSTM with projection over whole sentences.
+
+    The inputs of all steps are multiplied by their kernel in one product before the loop. A
+    masked position is skipped: the state passes it unchanged, its output is exactly 0. So padding
+    on either side and holes are all exact, and going backwards reverses each sentence inside its
+    own length.
+
+    Args:
+        inputs: (batch, time, input_dim).
+        mask: (batch, time) bool, or `None`.
+        state: `(h, c)`, of shapes (batch, projection_dim) and (batch, units).
+        weights: `(kernel, recurrent_kernel, bias, projection_kernel)`.
+        clips: `(cell_clip, projection_clip)`.
+        go_backwards: read from the last position to the first.
+
+    Returns:
+        The outputs (batch, time, projection_dim) and the final `(h, c)`.
+    """
+    kernel, recurrent_kernel, bias, projection_kernel = weights
+    z = matmul_rows(ops.swapaxes(inputs, 0, 1), kernel) + bias  # (time, batch, 4 * units)
+
+    def step(state, slices):
+        h, c = lstm_step(slices[0], *state, recurrent_kernel, projection_kernel, *clips)
+        if mask is None:
+            return (h, c), h
+        real = slices[1]
+        held = ops.where(real, h, state[0]), ops.where(real, c, state[1])
+        return held, ops.where(real, h, ops.zeros_like(h))
+
+    slices = (z,) if mask is None else (z, ops.swapaxes(mask, 0, 1)[..., None])
+    state, outputs = backend.scan(step, slices, tuple(state), reverse=go_backwards)
+    return ops.swapaxes(outputs, 0, 1), state
