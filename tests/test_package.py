@@ -20,7 +20,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # Who may import whom: a module imports only from its own line and from the lines above it.
 ORDER = [
-    {"errors", "version", "text.characters"},
+    {"errors", "files", "version", "text.characters"},
     {"backend"},
     {"recurrence"},
     {"layers"},
@@ -134,7 +134,7 @@ def test_modules_import_only_core_dependencies_at_the_top(module):
 @pytest.mark.parametrize("name", keras_elmo.__all__)
 def test_public_names_are_documented(name):
     thing = getattr(keras_elmo, name)
-    if inspect.ismodule(thing) or isinstance(thing, str):
+    if isinstance(thing, str) or (inspect.isclass(thing) and issubclass(thing, Exception)):
         return
     text = inspect.getdoc(thing) or ""
     sections = ["Args:", "Returns:", "Example:"]
