@@ -77,6 +77,56 @@ def concrete(x):
     return keras.ops.convert_to_numpy(x)
 
 
+def jit(function, layer):
+    """Compiles a function of tensors for inference, once for each shape of its arguments.
+
+    The weights are read anew in every call. PyTorch runs the function as it is, without gradients.
+
+    Args:
+        function: a function of `*arrays` that returns tensors, calls the layer and changes nothing.
+        layer: the built layer whose weights the function reads.
+
+    Returns:
+        The compiled function.
+    """
+    return _JITS.get(BACKEND, _no_jit)(function, layer)
+
+
+def _jax_jit(function, layer):
+    import jax
+
+    @jax.jit
+    def pure(values, *arrays):
+        # Weights that a closure holds would be built into the program.
+        with keras.StatelessScope(state_mapping=zip(layer.variables, values, strict=True)):
+            return function(*arrays)
+
+    return lambda *arrays: pure([v.value for v in layer.variables], *arrays)
+
+
+def _tensorflow_jit(function, layer):
+    import tensorflow as tf
+
+    return tf.function(function, jit_compile=True)
+
+
+def _torch_jit(function, layer):
+    import torch
+
+    def run(*arrays):
+        with torch.inference_mode():
+            return function(*map(keras.ops.convert_to_tensor, arrays))
+
+    return run
+
+
+def _no_jit(function, layer):
+    return function
+
+
+_JITS = {"jax": _jax_jit, "tensorflow": _tensorflow_jit, "torch": _torch_jit}
+
+
 def model_step(model, step, *arguments):
     """Runs a training or test step as Keras calls it, `step(data)` changing the variables.
 

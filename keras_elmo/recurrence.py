@@ -44,7 +44,7 @@ def lstm_step(z, h, c, recurrent_kernel, projection_kernel, cell_clip, projectio
     return h, c
 
 
-def lstm(inputs, mask, state, weights, clips, go_backwards=False):
+def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None):
     """Runs the LSTM with projection over whole sentences.
 
     The inputs of all steps are multiplied by their kernel in one product before the loop. A
@@ -59,6 +59,8 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False):
         weights: `(kernel, recurrent_kernel, bias, projection_kernel)`.
         clips: `(cell_clip, projection_clip)`.
         go_backwards: read from the last position to the first.
+        starts: (batch, time) bool, or `None`: where the state is set to `state` again before the
+            step, so that sentences which share a row know nothing of each other.
 
     Returns:
         The outputs (batch, time, projection_dim) and the final `(h, c)`.
@@ -66,14 +68,20 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False):
     kernel, recurrent_kernel, bias, projection_kernel = weights
     z = matmul_rows(ops.swapaxes(inputs, 0, 1), kernel) + bias  # (time, batch, 4 * units)
 
+    initial = tuple(state)
+
     def step(state, slices):
-        h, c = lstm_step(slices[0], *state, recurrent_kernel, projection_kernel, *clips)
+        z, *marks = slices
+        if starts is not None:
+            start = marks.pop()
+            state = tuple(ops.where(start, *pair) for pair in zip(initial, state, strict=True))
+        h, c = lstm_step(z, *state, recurrent_kernel, projection_kernel, *clips)
         if mask is None:
             return (h, c), h
-        real = slices[1]
+        real = marks[0]
         held = ops.where(real, h, state[0]), ops.where(real, c, state[1])
         return held, ops.where(real, h, ops.zeros_like(h))
 
-    slices = (z,) if mask is None else (z, ops.swapaxes(mask, 0, 1)[..., None])
-    state, outputs = backend.scan(step, slices, tuple(state), reverse=go_backwards)
+    marks = (ops.swapaxes(x, 0, 1)[..., None] for x in (mask, starts) if x is not None)
+    state, outputs = backend.scan(step, (z, *marks), initial, reverse=go_backwards)
     return ops.swapaxes(outputs, 0, 1), state

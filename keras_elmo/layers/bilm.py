@@ -161,7 +161,9 @@ class BiLM(keras.layers.Layer):
             self.state_c.assign(ops.cast(state[1], self.state_c.dtype))
         return (layers, state) if self.return_state else layers
 
-    def run_direction(self, direction, inputs, state, mask=None, go_backwards=False, training=None):
+    def run_direction(
+        self, direction, inputs, state, mask=None, go_backwards=False, training=None, starts=None
+    ):
         """Runs the layers of one direction, in whichever order is asked.
 
         A language model in training feeds each direction its own stream and reads both from left
@@ -174,6 +176,7 @@ class BiLM(keras.layers.Layer):
             mask: (batch, time) bool, or `None`.
             go_backwards: bool.
             training: bool, whether dropout is on.
+            starts: (batch, time) bool, where a new sentence of the row starts from `state`.
 
         Returns:
             A list of L + 1 tensors (batch, time, P), the input first, and the final `[h, c]`.
@@ -186,6 +189,7 @@ class BiLM(keras.layers.Layer):
                 mask=mask,
                 initial_state=[state[0][:, k], state[1][:, k]],
                 go_backwards=go_backwards,
+                starts=starts,
             )
             outputs.append(y + x if self.skip_connections and k > 0 else y)
             states.append(final)

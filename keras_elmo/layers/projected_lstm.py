@@ -42,6 +42,7 @@ class ProjectedLSTM(keras.layers.Layer):
         initial_state: `[h, c]` of shapes (batch, projection_dim) and (batch, units); zeros if
             `None`.
         go_backwards: bool, read from the last position to the first; outputs keep their places.
+        starts: (batch, time) bool, where a new sentence of the row starts from the initial state.
 
     Returns:
         `outputs, [h, c]`: (batch, time, projection_dim), and the state after the last position.
@@ -115,11 +116,13 @@ class ProjectedLSTM(keras.layers.Layer):
         sizes = (self.output_dim, self.units)
         return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
 
-    def call(self, inputs, mask=None, initial_state=None, go_backwards=False):
+    def call(self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None):
         if initial_state is None:
             initial_state = self.get_initial_state(ops.shape(inputs)[0])
         clips = (self.cell_clip, self.projection_clip)
-        outputs, state = lstm(inputs, mask, initial_state, self._weights(), clips, go_backwards)
+        outputs, state = lstm(
+            inputs, mask, initial_state, self._weights(), clips, go_backwards, starts
+        )
         return outputs, list(state)
 
     def step(self, inputs, state):
@@ -134,7 +137,9 @@ class ProjectedLSTM(keras.layers.Layer):
         weights = (getattr(self, name) for name in WEIGHTS)
         return [w if w is None else ops.cast(w, self.compute_dtype) for w in weights]
 
-    def compute_output_spec(self, inputs, mask=None, initial_state=None, go_backwards=False):
+    def compute_output_spec(
+        self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None
+    ):
         batch, time = inputs.shape[:2]
         shapes = (batch, time, self.output_dim), (batch, self.output_dim), (batch, self.units)
         outputs, h, c = (keras.KerasTensor(shape, self.compute_dtype) for shape in shapes)

@@ -155,3 +155,20 @@ def _string(word):
             f"got {type(word).__name__} {word!r:.40}."
         )
     return str(text)
+
+
+def boundary_ids(max_word_length=MAX_WORD_LENGTH):
+    """Character ids of the begin and the end of a sentence.
+
+    Args:
+        max_word_length: int, ids a token.
+
+    Returns:
+        Two int32 arrays of shape `(max_word_length,)`.
+
+    Example:
+        >>> boundary_ids(5)[0]
+        array([259, 257, 260, 261, 261], dtype=int32)
+    """
+    begin, end = words_to_char_ids([BOS, EOS], max_word_length)
+    return begin, end
