@@ -1,7 +1,4 @@
-"""Draws docs/elmo.svg, the picture in README.md.
-
-python docs/picture.py
-"""
+"""Draws docs/elmo.svg, the picture in README.md, when run as `python docs/picture.py`."""
 
 from pathlib import Path
 
