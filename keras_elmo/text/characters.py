@@ -69,7 +69,7 @@ def words_to_char_ids(words, max_word_length=MAX_WORD_LENGTH):
         >>> words_to_char_ids(["The", "cat"]).shape
         (2, 50)
     """
-    return _rows(_strings(words), max_word_length)
+    return _rows(tokens_of(words), max_word_length)
 
 
 def batch_to_ids(sentences, max_word_length=MAX_WORD_LENGTH):
@@ -92,7 +92,7 @@ def batch_to_ids(sentences, max_word_length=MAX_WORD_LENGTH):
     Reference:
         - [Peters et al., 2018](https://arxiv.org/abs/1802.05365), `batch_to_ids` of AllenNLP.
     """
-    sentences = [_strings(sentence) for sentence in _not_text(sentences, "sentences")]
+    sentences = [tokens_of(sentence) for sentence in not_text(sentences, "sentences")]
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     longest = lengths.max(initial=0)
     ids = np.zeros((len(sentences), longest, max_word_length), dtype=np.int32)
@@ -131,14 +131,15 @@ def _shorten(word, limit):
     return word.encode("utf-8", "ignore").decode()[:limit]
 
 
-def _strings(words):
-    words = list(_not_text(words, "tokens"))
+def tokens_of(words):
+    """The words as a list of str; a string in place of a list is a TypeError."""
+    words = list(not_text(words, "tokens"))
     if set(map(type, words)) <= {str}:
         return words
     return [_string(word) for word in words]
 
 
-def _not_text(items, kind):
+def not_text(items, kind):
     if isinstance(items, (str, bytes)):
         raise TypeError(
             f"Expected a list of {kind}, got the string {items[:40]!r}: "
