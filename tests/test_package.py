@@ -19,8 +19,9 @@ PACKAGE = ROOT / "keras_elmo"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # Who may import whom: a module imports only from its own line and from the lines above it.
+ENCODERS = {"text.character_encoder", "text.vocabulary_encoder"}
 ORDER = [
-    {"errors", "files", "version", "text.characters"},
+    {"errors", "files", "version", "text.characters", *ENCODERS},
     {"backend"},
     {"recurrence"},
     {"layers"},

@@ -1,4 +1,4 @@
-"""A folder of ours: config.json, metadata.json and model.weights.h5."""
+"""A folder of ours: config.json, metadata.json, model.weights.h5, and vocabularies if any."""
 
 import json
 from pathlib import Path
@@ -16,6 +16,7 @@ from keras_elmo.version import __version__
 CONFIG = "config.json"
 METADATA = "metadata.json"
 WEIGHTS = "model.weights.h5"
+ASSETS = "assets/tokenizer"  # as in a preset of KerasHub
 
 
 def save(elmo, folder, dtype=None, **metadata):
@@ -48,6 +49,8 @@ def write(elmo, folder, dtype=None, **metadata):
         **metadata,
     }
     _write_json(folder / METADATA, entries)
+    (folder / ASSETS).mkdir(parents=True, exist_ok=True)
+    elmo.save_assets(folder / ASSETS)
     elmo.save_weights(folder / WEIGHTS)
     if dtype is not None:
         _cast(folder / WEIGHTS, dtype)
@@ -81,6 +84,7 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise ElmoError(f"{folder / CONFIG}: cannot be read ({_line(error)})") from None
+    elmo.load_assets(folder / ASSETS)
     _load_weights(elmo, folder / WEIGHTS)
     elmo.source = read_metadata(folder).get("source")
     return elmo

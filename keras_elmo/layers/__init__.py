@@ -7,6 +7,7 @@ from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.layers.word_embedding import WordEmbedding
 
 __all__ = [
     "AddBoundaries",
@@ -16,4 +17,5 @@ __all__ = [
     "ProjectedLSTM",
     "RemoveBoundaries",
     "ScalarMix",
+    "WordEmbedding",
 ]

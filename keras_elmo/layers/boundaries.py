@@ -1,11 +1,10 @@
 """Begin and end of sentence, put on and taken off again."""
 
 import keras
+import numpy as np
 from keras import ops
 
-from keras_elmo.text.characters import BOS
-from keras_elmo.text.characters import EOS
-from keras_elmo.text.characters import words_to_char_ids
+from keras_elmo.text.characters import boundary_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -16,6 +15,8 @@ class AddBoundaries(keras.layers.Layer):
     holes stay where they are. An empty sentence becomes begin and end.
 
     Args:
+        boundary_ids: two lists of int, the rows of begin and end of sentence; `None`: those of the
+            published models.
         **kwargs: `name` of every Keras layer.
 
     Call arguments:
@@ -32,10 +33,14 @@ class AddBoundaries(keras.layers.Layer):
         Peters et al. (2018), Deep contextualized word representations, section 3.4.
     """
 
+    def __init__(self, boundary_ids=None, **kwargs):
+        super().__init__(**kwargs)
+        self.boundary_ids = boundary_ids
+
     def call(self, char_ids):
-        begin, end = words_to_char_ids([BOS, EOS], char_ids.shape[-1]).astype(
-            keras.backend.standardize_dtype(char_ids.dtype)
-        )
+        rows = self.boundary_ids or boundary_ids(char_ids.shape[-1])
+        dtype = keras.backend.standardize_dtype(char_ids.dtype)
+        begin, end = np.asarray(rows, dtype=dtype)
         words = ops.any(ops.greater(char_ids, 0), axis=-1)  # (batch, time)
         time = ops.shape(char_ids)[1]
         places = ops.arange(1, time + 1, dtype="int32")
@@ -53,6 +58,9 @@ class AddBoundaries(keras.layers.Layer):
 
     def compute_output_spec(self, char_ids):
         return keras.KerasTensor(self.compute_output_shape(char_ids.shape), char_ids.dtype)
+
+    def get_config(self):
+        return {**super().get_config(), "boundary_ids": self.boundary_ids}
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

@@ -7,6 +7,7 @@ from keras_elmo.errors import ElmoError
 from keras_elmo.layers.boundaries import AddBoundaries
 from keras_elmo.layers.boundaries import RemoveBoundaries
 from keras_elmo.layers.scalar_mix import ScalarMix
+from keras_elmo.text.character_encoder import CharacterEncoder
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -30,10 +31,13 @@ class Elmo(keras.Model):
         mix_regularizer: regularizer of the mix weights; the paper adds an L2 penalty.
         trainable_bilm: bool, whether the embedding and the biLM are trained too.
         batch_size: int, fixes the batch size, which a `BiLM(stateful=True)` needs.
+        encoder: turns words into the ids that `embedding` reads, and knows those of BOS and EOS;
+            `None`: a `CharacterEncoder`, as `batch_to_ids`.
         **kwargs: `name` of every Keras model.
 
     Call arguments:
-        char_ids: (batch, time, characters) int32 without boundaries, from `batch_to_ids`.
+        char_ids: (batch, time, characters) int32 without boundaries, from `batch_to_ids` or, for
+            every kind of model, `elmo.encoder.encode_batch`.
 
     Returns:
         A dict: `layers` (batch, L + 1, time, 2P); `elmo` (batch, time, 2P), or `elmo_0`,
@@ -64,8 +68,10 @@ class Elmo(keras.Model):
         mix_regularizer=None,
         trainable_bilm=False,
         batch_size=None,
+        encoder=None,
         **kwargs,
     ):
+        encoder = encoder or CharacterEncoder(embedding.max_word_length)
         mixes = [
             ScalarMix(
                 layer_norm=layer_norm,
@@ -87,8 +93,12 @@ class Elmo(keras.Model):
             dtype="int32",
             name="char_ids",
         )
-        outputs = _graph(char_ids, embedding, bilm, mixes, dropout_layer, keep_boundaries)
+        with_boundaries = AddBoundaries(encoder.boundary_ids, name="add_boundaries")(char_ids)
+        outputs = _graph(
+            char_ids, with_boundaries, embedding, bilm, mixes, dropout_layer, keep_boundaries
+        )
         super().__init__(inputs=char_ids, outputs=outputs, **kwargs)
+        self.encoder = encoder
         self.embedding = embedding
         self.bilm = bilm
         for mix in mixes:
@@ -101,6 +111,12 @@ class Elmo(keras.Model):
         self.trainable_bilm = trainable_bilm
         self.batch_size = batch_size
         embedding.trainable = bilm.trainable = trainable_bilm
+
+    def save_assets(self, dir_path):
+        self.encoder.save_assets(dir_path)
+
+    def load_assets(self, dir_path):
+        self.encoder.load_assets(dir_path)
 
     def reset_state(self):
         """Sets the state of a stateful biLM back to zeros."""
@@ -118,13 +134,14 @@ class Elmo(keras.Model):
             "mix_regularizer": keras.regularizers.serialize(self.mix_regularizer),
             "trainable_bilm": self.trainable_bilm,
             "batch_size": self.batch_size,
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
         }
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
         config = dict(config)
-        for part in ("embedding", "bilm"):
-            if isinstance(config[part], dict):
+        for part in ("embedding", "bilm", "encoder"):
+            if isinstance(config.get(part), dict):
                 config[part] = keras.saving.deserialize_keras_object(
                     config[part], custom_objects=custom_objects
                 )
@@ -140,8 +157,7 @@ def output_names(num_representations):
     return [f"elmo_{k}" for k in range(num_representations)]
 
 
-def _graph(char_ids, embedding, bilm, mixes, dropout, keep_boundaries):
-    ids = AddBoundaries(name="add_boundaries")(char_ids)
+def _graph(char_ids, ids, embedding, bilm, mixes, dropout, keep_boundaries):
     mask = embedding.compute_mask(ids)  # (batch, time + 2)
     layers = bilm(embedding(ids), mask=mask)
     inner_mask = mask if keep_boundaries else embedding.compute_mask(char_ids)
