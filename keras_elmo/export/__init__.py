@@ -1,0 +1,1 @@
+"""Elmo for servers and devices: SavedModel, LiteRT, ONNX, OpenVINO."""

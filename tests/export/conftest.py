@@ -1,0 +1,15 @@
+import pytest
+
+import keras_elmo
+
+
+@pytest.fixture(scope="session")
+def elmo(published_model):
+    """The model `plain` of tests/fixtures.py, with a mix that is not the mean."""
+    return with_mix(keras_elmo.load(published_model("plain")))
+
+
+def with_mix(elmo):
+    elmo.scalar_mix.weights_logits.assign([0.3, -0.2, 0.7])
+    elmo.scalar_mix.gamma.assign(1.7)
+    return elmo
