@@ -1,5 +1,7 @@
 """The only file that asks which backend runs: loops over time, compilation, gradients off."""
 
+import functools
+
 import keras
 
 BACKEND = keras.backend.backend()
@@ -56,10 +58,25 @@ def _python_scan(step, inputs, state, reverse):
     for t in reversed(times) if reverse else times:
         state, output = step(state, tuple(x[t] for x in inputs))
         outputs.append(output)
+    if not outputs:
+        return state, keras.ops.zeros((0, *state[0].shape), dtype=state[0].dtype)
     return state, keras.ops.stack(outputs[::-1] if reverse else outputs)
 
 
 _SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan}
+
+
+def compiled_once(*static):
+    """Decorates a function of tensors that holds a loop, its arguments named `static` apart.
+
+    JAX compiles a loop that stands outside of compiled code anew in every call, unless the
+    function around it is compiled, once for each shape. Elsewhere the function stays as it is.
+    """
+    if BACKEND != "jax":
+        return lambda function: function
+    import jax
+
+    return functools.partial(jax.jit, static_argnames=static)
 
 
 def concrete(x):
@@ -115,7 +132,7 @@ def _torch_jit(function, layer):
 
     def run(*arrays):
         with torch.inference_mode():
-            return function(*map(keras.ops.convert_to_tensor, arrays))
+            return function(*keras.tree.map_structure(keras.ops.convert_to_tensor, arrays))
 
     return run
 

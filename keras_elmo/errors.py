@@ -10,3 +10,6 @@ class ElmoError(ValueError):
     Example:
         >>> raise keras_elmo.errors.ElmoError("weights.hdf5: tensor CNN_proj/W_proj is missing")
     """
+
+    # Keras leaves it as it is, where it would add the arguments of `call` on further lines.
+    _keras_call_info_injected = True

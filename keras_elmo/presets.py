@@ -50,13 +50,13 @@ def load(source=None, stateful=False, dtype=None, **elmo_arguments):
 def find(source=None):
     """The folder of a model: a bundled one by its name, or the path itself."""
     name = BUNDLED if source is None else os.fspath(source)
-    bundled = PRESETS_FOLDER / name
-    path = bundled if bundled.is_dir() else Path(name).expanduser()
+    bundled = {path.name: path for path in PRESETS_FOLDER.glob("*/")}
+    path = bundled.get(name) or Path(name).expanduser()
     if path.is_dir():
         return path
     if path.exists():
         raise ElmoError(f"{path}: a single file; give its folder, or the pair (options, weights)")
-    presets = ", ".join(sorted(p.name for p in PRESETS_FOLDER.glob("*/"))) or "none"
+    presets = ", ".join(sorted(bundled)) or "none"
     raise ElmoError(f"{name}: no such folder and no such preset (presets: {presets})")
 
 

@@ -44,6 +44,7 @@ def lstm_step(z, h, c, recurrent_kernel, projection_kernel, cell_clip, projectio
     return h, c
 
 
+@backend.compiled_once("clips", "go_backwards")
 def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None):
     """Runs the LSTM with projection over whole sentences.
 
@@ -66,6 +67,8 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None):
         The outputs (batch, time, projection_dim) and the final `(h, c)`.
     """
     kernel, recurrent_kernel, bias, projection_kernel = weights
+    if mask is not None:  # a NaN in the padding would reach the gradient
+        inputs = ops.where(mask[..., None], inputs, ops.zeros_like(inputs))
     z = matmul_rows(ops.swapaxes(inputs, 0, 1), kernel) + bias  # (time, batch, 4 * units)
 
     initial = tuple(state)

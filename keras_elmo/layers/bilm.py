@@ -248,6 +248,12 @@ class BiLM(keras.layers.Layer):
         shapes = self._state_shapes(inputs.shape[0])
         return layers, [keras.KerasTensor(shape, self.compute_dtype) for shape in shapes]
 
+    def save_own_variables(self, store):
+        pass  # the sub-layers hold the weights; the state of a stateful layer is not saved
+
+    def load_own_variables(self, store):
+        pass
+
     def compute_mask(self, inputs, previous_mask=None):
         masks = [previous_mask] * (self.num_layers + 1)
         return (masks, [None, None]) if self.return_state else masks

@@ -135,6 +135,8 @@ class CharCNNEmbedding(keras.layers.Layer):
     def call(self, char_ids, training=None):
         self._check(char_ids)
         leading = ops.shape(char_ids)[:-1]
+        if 0 in char_ids.shape:  # no words, and not every backend takes a maximum of nothing
+            return ops.zeros((*leading, self.output_dim), dtype=self.compute_dtype)
         ids = ops.reshape(char_ids, (-1, char_ids.shape[-1]))  # (words, characters)
         x = ops.take(self.char_embeddings, ids, axis=0)
         x = ops.concatenate([self._convolve(k, x) for k in range(len(self.filters))], axis=-1)
@@ -158,7 +160,10 @@ class CharCNNEmbedding(keras.layers.Layer):
     def _check(self, char_ids):
         dtype = keras.backend.standardize_dtype(char_ids.dtype)
         if "int" not in dtype:
-            raise ElmoError(f"char_ids must be integers, not {dtype}; make them by batch_to_ids")
+            raise ElmoError(
+                f"char_ids must be integers, not {dtype}; make them by batch_to_ids, and begin a "
+                'Sequential model with keras.Input((None, 50), dtype="int32")'
+            )
         if len(char_ids.shape) < 2 or char_ids.shape[-1] is None:
             raise ElmoError(
                 f"char_ids must have the shape (..., characters) with a fixed number of "

@@ -65,7 +65,9 @@ class ScalarMix(keras.layers.Layer):
         if layer_norm is not None and layer_norm not in EPSILONS:
             raise ElmoError(f'layer_norm must be None, "allennlp" or "bilm", not {layer_norm!r}')
         self.layer_norm = layer_norm
-        self.initial_weights = None if initial_weights is None else list(initial_weights)
+        self.initial_weights = (
+            None if initial_weights is None else [float(w) for w in initial_weights]
+        )
         self.normalized = normalized
         self.initial_gamma = initial_gamma
         self.regularizer = keras.regularizers.get(regularizer)
@@ -78,7 +80,7 @@ class ScalarMix(keras.layers.Layer):
                 f"ScalarMix {self.name}: {len(start)} initial_weights for {count} layers"
             )
         if self.normalized:
-            start = np.log(start)
+            start = np.log(np.maximum(start, 1e-30))  # a share of 0 stays 0 in float32
         self.weights_logits = self.add_weight(
             name="weights",
             shape=(count,),
