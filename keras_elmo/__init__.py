@@ -1,5 +1,6 @@
 """ELMo, deep contextualized word representations, for Keras 3."""
 
+from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers import BiLM
 from keras_elmo.layers import CharCNNEmbedding
@@ -16,6 +17,7 @@ __all__ = [
     "CharCNNEmbedding",
     "Elmo",
     "ElmoError",
+    "Embedder",
     "Highway",
     "ProjectedLSTM",
     "ScalarMix",

@@ -1,0 +1,1 @@
+"""Embedding any amount of text."""

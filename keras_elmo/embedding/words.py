@@ -1,0 +1,83 @@
+"""Word vectors, computed once for each word type."""
+
+import numpy as np
+from keras import ops
+
+from keras_elmo import backend
+
+CHARACTERS = (12, 16, 20, 24, 32)  # widths that the ids are cut to; the next is the full one
+ROWS = (16, 256)  # words a call
+
+
+class WordVectors:
+    """Vectors of words from an embedding layer, each word type run through it once.
+
+    The table is emptied when the next words do not fit any more. Words are sorted by length and
+    their ids cut to the longest plus the widest filter, where a convolution gives the same result;
+    all calls have one of a few shapes.
+
+    Args:
+        embedding: a built layer from ids (words, characters) to (words, P), such as
+            `CharCNNEmbedding`.
+        encoder: turns words into these ids, such as `CharacterEncoder`.
+        capacity: int, word types that are kept.
+
+    Attributes:
+        boundaries: (2, P), the vectors of begin and end of sentence.
+
+    Example:
+        >>> vectors = WordVectors(elmo.embedding, elmo.encoder)
+        >>> vectors.table[vectors.rows(["a", "word", "a"])].shape
+        (3, 16)
+    """
+
+    def __init__(self, embedding, encoder, capacity=1 << 16):
+        self.embedding = embedding
+        self.encoder = encoder
+        self.capacity = capacity
+        self.table = np.empty((capacity, embedding.output_dim), dtype=np.float32)
+        self._rows = {}
+        self._embed = backend.jit(
+            lambda char_ids: ops.cast(embedding(char_ids), "float32"), embedding
+        )
+        self.boundaries = self._vectors(np.array(encoder.boundary_ids, dtype=np.int32))
+
+    def rows(self, words):
+        """Rows of `table` that hold the vectors of these words, until the next call.
+
+        Args:
+            words: list of str.
+
+        Returns:
+            int array of shape `(len(words),)`.
+        """
+        types = dict.fromkeys(words)
+        new = [word for word in types if word not in self._rows]
+        if len(self._rows) + len(new) > self.capacity:
+            self._rows.clear()
+            new = list(types)
+            if len(new) > len(self.table):
+                self.table = np.empty((len(new), self.table.shape[1]), dtype=np.float32)
+        if new:
+            first = len(self._rows)
+            self.table[first : first + len(new)] = self._vectors(
+                self.encoder.encode_words(new)
+            )
+            self._rows.update(zip(new, range(first, first + len(new)), strict=True))
+        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+
+    def _vectors(self, ids):
+        lengths = np.count_nonzero(ids != self.encoder.pad_id, axis=1)
+        order = np.argsort(-lengths, kind="stable")
+        vectors = np.empty((len(ids), self.table.shape[1]), dtype=np.float32)
+        for first in range(0, len(ids), ROWS[-1]):
+            chosen = order[first : first + ROWS[-1]]
+            rows = next(rows for rows in ROWS if rows >= len(chosen))
+            padded = np.resize(ids[chosen], (rows, ids.shape[1]))
+            padded = padded[:, : self._width(lengths[chosen[0]], ids.shape[1])]
+            vectors[chosen] = ops.convert_to_numpy(self._embed(padded))[: len(chosen)]
+        return vectors
+
+    def _width(self, longest, full):
+        needed = longest + self.embedding.max_width
+        return next((width for width in CHARACTERS if needed <= width < full), full)
