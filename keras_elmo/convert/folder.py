@@ -79,13 +79,17 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
     if config.get("registered_name") != "keras_elmo>Elmo":
         raise ElmoError(f"{folder / CONFIG}: not a model of keras_elmo")
     try:
-        elmo = _model(config["config"], stateful, dtype, elmo_arguments)
+        saved = _revive(config["config"], stateful, dtype)
     except ElmoError:
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise ElmoError(f"{folder / CONFIG}: cannot be read ({_line(error)})") from None
+    elmo = Elmo(**{**saved, **elmo_arguments})
     elmo.load_assets(folder / ASSETS)
-    _load_weights(elmo, folder / WEIGHTS)
+    holder = elmo
+    if elmo.num_representations != saved["num_representations"]:
+        holder = Elmo(**{**saved, "trainable_bilm": elmo.trainable_bilm})  # of the same two layers
+    _load_weights(holder, folder / WEIGHTS)
     elmo.source = read_metadata(folder).get("source")
     return elmo
 
@@ -96,11 +100,15 @@ def read_metadata(folder):
     return _read_json(path) if path.exists() else {}
 
 
-def _model(config, stateful, dtype, elmo_arguments):
-    for part in ("embedding", "bilm"):
-        config[part]["config"].update({} if dtype is None else {"dtype": dtype})
+def _revive(config, stateful, dtype):
+    """The arguments of `Elmo` in a configuration, their objects made."""
     config["bilm"]["config"]["stateful"] = stateful
-    return Elmo.from_config({**config, **elmo_arguments})
+    for part in ("embedding", "bilm"):
+        config[part].pop("build_config", None)  # it may name a batch size
+        config[part]["config"].update({} if dtype is None else {"dtype": dtype})
+    for part in ("embedding", "bilm", "encoder"):
+        config[part] = keras.saving.deserialize_keras_object(config[part])
+    return config
 
 
 def _load_weights(elmo, path):

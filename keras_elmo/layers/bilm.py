@@ -207,7 +207,7 @@ class BiLM(keras.layers.Layer):
             A list of L + 1 tensors (batch, P), equal to the forward halves that `call` gives for
             this word, and the new state.
         """
-        outputs, states = [inputs], []
+        outputs, states = [ops.cast(inputs, self.compute_dtype)], []
         for k in range(self.num_layers):
             y, new = getattr(self, f"forward_{k}").step(
                 outputs[-1], [state[0][:, k], state[1][:, k]]
@@ -227,7 +227,7 @@ class BiLM(keras.layers.Layer):
     def reset_state(self):
         """Sets the state of a stateful layer back to zeros."""
         for variable in (self.state_h, self.state_c) if self.stateful and self.built else ():
-            variable.assign(ops.zeros_like(variable))
+            variable.assign(ops.zeros(variable.shape, dtype=variable.dtype))
 
     def _state_shapes(self, batch_size):
         sizes = (2 * self.output_dim, 2 * self.units)

@@ -43,9 +43,12 @@ class AddBoundaries(keras.layers.Layer):
         begin, end = np.asarray(rows, dtype=dtype)
         words = ops.any(ops.greater(char_ids, 0), axis=-1)  # (batch, time)
         time = ops.shape(char_ids)[1]
-        places = ops.arange(1, time + 1, dtype="int32")
-        last = ops.max(ops.where(words, places, 0), axis=1, initial=0)  # (batch,)
-        first = ops.min(ops.where(words, places, time + 1), axis=1, initial=time + 1)
+        words = ops.cast(words, "int32")
+        # Sums, for a maximum over no words is an error.
+        from_first = ops.cumsum(words, axis=1) > 0
+        to_last = ops.cumsum(ops.flip(words, axis=1), axis=1) > 0
+        last = ops.sum(ops.cast(to_last, "int32"), axis=1)  # (batch,)
+        first = time + 1 - ops.sum(ops.cast(from_first, "int32"), axis=1)
         first = ops.minimum(first, last + 1)  # an empty sentence begins in the first place
         padded = ops.pad(char_ids, [[0, 0], [1, 1], [0, 0]])
         places = ops.arange(time + 2, dtype="int32")[None, :, None]
@@ -101,6 +104,9 @@ class RemoveBoundaries(keras.layers.Layer):
 
     def compute_mask(self, inputs, previous_mask=None):
         return previous_mask if len(inputs.shape) == 3 else None
+
+    def get_config(self):
+        return super().get_config()  # said here, for Keras to trust it with a policy object
 
     def compute_output_spec(self, inputs, mask):
         *leading, time, dim = inputs.shape

@@ -138,7 +138,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         if 0 in char_ids.shape:  # no words, and not every backend takes a maximum of nothing
             return ops.zeros((*leading, self.output_dim), dtype=self.compute_dtype)
         ids = ops.reshape(char_ids, (-1, char_ids.shape[-1]))  # (words, characters)
-        x = ops.take(self.char_embeddings, ids, axis=0)
+        x = ops.take(self.char_embeddings, ops.cast(ids, "int32"), axis=0)
         x = ops.concatenate([self._convolve(k, x) for k in range(len(self.filters))], axis=-1)
         for k in range(self.num_highways):
             x = getattr(self, f"highway_{k}")(x)

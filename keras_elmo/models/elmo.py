@@ -118,6 +118,16 @@ class Elmo(keras.Model):
     def load_assets(self, dir_path):
         self.encoder.load_assets(dir_path)
 
+    def call(self, char_ids, training=None, mask=None):
+        found = keras.tree.flatten(char_ids)[0]
+        dtype = keras.backend.standardize_dtype(found.dtype)
+        if "int" not in dtype or len(found.shape) != 3:
+            raise ElmoError(
+                f"char_ids must be integers of shape (batch, time, characters), not {dtype} of "
+                f"shape {tuple(found.shape)}; make them by batch_to_ids"
+            )
+        return super().call(char_ids, training=training, mask=mask)
+
     def reset_state(self):
         """Sets the state of a stateful biLM back to zeros."""
         self.bilm.reset_state()

@@ -30,7 +30,9 @@ def as_reference(layer):
     if layer.projection_dim is not None:
         projection = tuple(map(array, layer.projection.weights))
     activation = layer.get_config()["activation"]
-    return reference.CharCNN(array(layer.char_embeddings), filters, highways, projection, activation)
+    return reference.CharCNN(
+        array(layer.char_embeddings), filters, highways, projection, activation
+    )
 
 
 class TestCharCNNEmbedding(DropoutContract, LayerContract):
@@ -92,7 +94,9 @@ class TestCharCNNEmbedding(DropoutContract, LayerContract):
     def test_integer_dtypes(self, dtype):
         ids = np.minimum(self.make_inputs(), 255)
         expected = ops.convert_to_numpy(self.layer()(ids))
-        np.testing.assert_array_equal(ops.convert_to_numpy(self.layer()(ids.astype(dtype))), expected)
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(self.layer()(ids.astype(dtype))), expected
+        )
 
     @pytest.mark.parametrize("wrong", [-1, 262, 100_000])
     def test_ids_out_of_range(self, wrong):

@@ -41,7 +41,9 @@ class TestHighway(LayerContract):
         layer = Highway(activation="tanh", carry_bias=100.0)
         x = np.random.default_rng(0).normal(size=(3, 4)).astype("float32")
         y = ops.convert_to_numpy(layer(x))
-        np.testing.assert_allclose(y, np.tanh(x @ ops.convert_to_numpy(layer.transform.kernel)), atol=1e-5)
+        np.testing.assert_allclose(
+            y, np.tanh(x @ ops.convert_to_numpy(layer.transform.kernel)), atol=1e-5
+        )
         assert layer.get_config()["activation"] == "tanh"
 
     def test_in_a_sequential_model_behind_a_mask(self):
