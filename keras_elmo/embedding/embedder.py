@@ -15,7 +15,7 @@ from keras_elmo.embedding.words import WordVectors
 from keras_elmo.text.characters import tokens_of
 from keras_elmo.text.tokenizers import get_tokenizer
 
-WINDOW = 4  # batches that sentences are sorted over
+WINDOW = 2  # batches that sentences are sorted over
 FILLED = 0.98  # share of the positions of a window that packing can fill
 
 
@@ -101,7 +101,7 @@ class Embedder:
     def stream(self, sentences):
         """Embeds sentences one after the other, as `embed` does, but never holds all of them.
 
-        It reads ahead by two windows of about 4 * `batch_tokens` tokens.
+        It reads ahead by two windows of about 2 * `batch_tokens` tokens.
 
         Args:
             sentences: iterable of any length, as for `embed`.

@@ -20,7 +20,7 @@ def embed_file(
     resume=False,
     overwrite=False,
     settings=None,
-    progress=lambda sentences: None,
+    progress=lambda sentences, arrays: None,
 ):
     """Embeds sentences into a file; a kill at any moment loses little and breaks nothing.
 
@@ -35,7 +35,8 @@ def embed_file(
         resume: bool, whether to go on with what a killed run left, if anything.
         overwrite: bool, whether an output, or what a killed run left, may be replaced.
         settings: dict of plain values, how the vectors are made; the same when it is resumed.
-        progress: function that is called with each list of sentences that are done.
+        progress: function that is called with a list of sentences that are done and that of their
+            arrays, `None` for sentences that were done before.
 
     Raises:
         ElmoError: if the output exists, or resuming meets other settings or sentences.
@@ -57,11 +58,11 @@ def embed_file(
 
     journal = Journal(log, settings or {})
     waiting = deque()
-    unfinished = _after(journal, sentences, waiting)
+    unfinished = _after(journal, sentences, waiting, progress)
     for arrays in embedder.windows(unfinished, skip=journal.num_windows()):
         done = [waiting.popleft() for _ in arrays]
         journal.append(done, arrays)
-        progress(done)
+        progress(done, arrays)
     write(temporary, journal.records(), compression)
     os.replace(temporary, output)
     _remove(partial, temporary, log)
@@ -75,7 +76,7 @@ def fingerprint(model):
     return checksum
 
 
-def _after(journal, sentences, waiting):
+def _after(journal, sentences, waiting, progress):
     """The tokens of all sentences; those not in the journal also go to `waiting`."""
     before = journal.sentences()
     number = 0
@@ -88,6 +89,8 @@ def _after(journal, sentences, waiting):
                 f"sentence {number}: {sentence.text[:40]!r}, where the interrupted run had "
                 f"{known.text[:40]!r}; give the same input, or --overwrite"
             )
+        else:
+            progress([sentence], None)
         yield sentence.tokens
     if next(before, None) is not None:
         raise ElmoError(

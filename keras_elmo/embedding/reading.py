@@ -26,6 +26,7 @@ class SentenceFile:
 
     Attributes:
         size: bytes of the file, `None` for standard input.
+        tokens: tokens that have been read.
 
     Raises:
         ElmoError: where the file is not UTF-8, a line is blank or not CoNLL-U, with its number.
@@ -41,16 +42,21 @@ class SentenceFile:
         self.tokenizer = tokenizer
         self.allow_empty = allow_empty
         self.size = self.path.stat().st_size if self.path else None
+        self.tokens = 0
         self._file = None
 
     def position(self):
         """Bytes of the file that have been read."""
-        return self._file.tell() if self.path and self._file and not self._file.closed else 0
+        if self._file is None:
+            return 0
+        return self.size if self._file.closed else self._file.tell()
 
     def __iter__(self):
         suffixes = self.path.suffixes[-2:] if self.path else []
         conllu = [suffix for suffix in suffixes if suffix != ".gz"][-1:] == [".conllu"]
-        return self._conllu() if conllu else self._text()
+        for sentence in self._conllu() if conllu else self._text():
+            self.tokens += len(sentence.tokens)
+            yield sentence
 
     def _text(self):
         for number, line in self._lines():
