@@ -1,10 +1,13 @@
 """Opening a model, wherever it comes from."""
 
+import contextlib
 import os
 from pathlib import Path
 
-from keras_elmo.convert import bilm_hdf5
-from keras_elmo.convert import folder
+from keras_elmo.convert import detect
+from keras_elmo.convert.archive import opened
+from keras_elmo.convert.download import fetch
+from keras_elmo.convert.published_models import PUBLISHED
 from keras_elmo.errors import ElmoError
 
 BUNDLED = "elmo_mini_en"
@@ -12,12 +15,19 @@ PRESETS_FOLDER = Path(__file__).parent / "preset_data"
 
 
 def load(source=None, stateful=False, dtype=None, **elmo_arguments):
-    """Loads an ELMo.
+    """Loads an ELMo; which kind of model it is, is told by looking.
 
     Args:
-        source: the name of a preset; a folder of ours; a folder that holds options.json and one
-            HDF5 file of weights; or such a pair as `(options, weights)`. `None`: the bundled
-            English model.
+        source: one of:
+
+            - `None`: the bundled English model;
+            - the name of a preset or of a published model;
+            - a path or URL: a folder of ours, a folder or archive with options.json and one HDF5
+              file of weights, a checkpoint of bilm-tf or simple_elmo, a TF-Hub elmo module, a
+              model of ELMoForManyLangs;
+            - `(options, weights)`, paths or URLs; `(options, weights, vocabulary)` for a model that
+              reads words; `(options, weights, vocabulary, embeddings)` with cached token
+              embeddings.
         stateful: bool, whether the biLM carries its state from call to call, as the original
             implementations do; needs `batch_size`.
         dtype: dtype policy of the layers, such as `"mixed_bfloat16"`.
@@ -37,37 +47,38 @@ def load(source=None, stateful=False, dtype=None, **elmo_arguments):
         (1, 2)
     """
     arguments = {"stateful": stateful, "dtype": dtype, **elmo_arguments}
+    with located(source) as (kind, place):
+        return detect.LOADERS[kind](place, **arguments)
+
+
+@contextlib.contextmanager
+def located(source=None):
+    """Finds a model and tells its kind.
+
+    Args:
+        source: as for `load`.
+
+    Yields:
+        A key of `detect.LOADERS`, and what that loader takes.
+    """
     if isinstance(source, (tuple, list)):
-        if len(source) != 2:
-            raise ElmoError(f"a pair (options, weights) was expected, not {source!r}")
-        return bilm_hdf5.load(*source, **arguments)
-    path = find(source)
-    if (path / folder.CONFIG).exists():
-        return folder.load(path, **arguments)
-    return bilm_hdf5.load(*_pair(path), **arguments)
+        yield "files", [_local(part) for part in source]
+    elif source in PUBLISHED and len(PUBLISHED[source].urls) > 1:
+        yield "files", [fetch(url) for url in PUBLISHED[source].urls]
+    else:
+        path = fetch(PUBLISHED[source].urls[0]) if source in PUBLISHED else _local(source)
+        with opened(path) as folder:
+            yield detect.kind_of(folder), folder
 
 
-def find(source=None):
-    """The folder of a model: a bundled one by its name, or the path itself."""
+def _local(source):
+    """The path of a bundled preset, of a file or folder, or of what lies behind a URL."""
     name = BUNDLED if source is None else os.fspath(source)
+    if "://" in name:
+        return fetch(name)
     bundled = {path.name: path for path in PRESETS_FOLDER.glob("*/")}
     path = bundled.get(name) or Path(name).expanduser()
-    if path.is_dir():
-        return path
-    if path.exists():
-        raise ElmoError(f"{path}: a single file; give its folder, or the pair (options, weights)")
-    presets = ", ".join(sorted(bundled)) or "none"
-    raise ElmoError(f"{name}: no such folder and no such preset (presets: {presets})")
-
-
-def _pair(path):
-    options = path / "options.json"
-    weights = sorted([*path.glob("*.hdf5"), *path.glob("*.h5")])
-    if not options.exists():
-        raise ElmoError(f"{path}: holds neither {folder.CONFIG} nor options.json; not a model")
-    if len(weights) != 1:
-        found = ", ".join(p.name for p in weights) or "none"
-        raise ElmoError(
-            f"{path}: one .hdf5 file of weights was expected beside options.json, found {found}"
-        )
-    return options, weights[0]
+    if not path.exists():
+        names = ", ".join(sorted([*bundled, *PUBLISHED]))
+        raise ElmoError(f"{name}: no such file or folder, and no such model (known: {names})")
+    return path

@@ -1,34 +1,37 @@
 """The published format of AllenNLP and bilm-tf: options.json and weights.hdf5, both ways."""
 
+import gzip
 import json
 import os
+import zlib
 from pathlib import Path
 
 import h5py
 import keras
 import numpy as np
 
-from keras_elmo.convert.tensors import check_tensor
+from keras_elmo.convert import published
+from keras_elmo.convert.options import Options
+from keras_elmo.convert.options import read_json
 from keras_elmo.errors import ElmoError
 from keras_elmo.files import replaced
-from keras_elmo.layers.bilm import DIRECTIONS
-from keras_elmo.layers.bilm import BiLM
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.models.elmo import Elmo
 
-CHAR_ROWS = 261  # of the table in the files; row 0 of ours, "no token here", is not stored
-IMAGES = "CNN/W_cnn"  # published as convolutions over images of height 1
+WEIGHTS = (".hdf5", ".h5")
+OPTIONS = "options.json"
+VOCABULARIES = ("vocabulary.txt", "vocab.txt", "vocabulary.txt.gz", "vocab.txt.gz")
+INFLATION = 1000  # how much larger than its file a dataset may be, against decompression bombs
 
 
-def load(options, weights, stateful=False, dtype=None, **elmo_arguments):
+def load(options, weights, vocabulary=None, embeddings=None, **arguments):
     """Loads a pair of options and weights.
 
     Args:
         options: path of the JSON file, or its contents as a dict.
         weights: path of the HDF5 file.
-        stateful: bool, whether the biLM carries its state from call to call; needs `batch_size`.
-        dtype: dtype policy of the layers, such as `"mixed_bfloat16"`.
-        **elmo_arguments: for `Elmo`.
+        vocabulary: path of the vocabulary, for a model that reads words.
+        embeddings: path of an HDF5 file with the vectors of these words, which then replace the
+            characters; bilm-tf and `save_embeddings` write it.
+        **arguments: `stateful`, `dtype`, and those of `Elmo`.
 
     Returns:
         An `Elmo` with the weights of the file.
@@ -43,231 +46,216 @@ def load(options, weights, stateful=False, dtype=None, **elmo_arguments):
     Reference:
         The files behind Peters et al. (2018), Deep contextualized word representations.
     """
-    name = "options" if isinstance(options, dict) else os.fspath(options)
-    options = options if isinstance(options, dict) else read_options(options)
-    with _open(weights) as file:
-        layout = _check_kind(weights, file)
-        embedding, bilm = _layers(_Options(name, options), file, layout, stateful, dtype)
-        elmo = Elmo(embedding, bilm, **elmo_arguments)
-        for place, variables in _places(embedding, bilm, layout["single_cell"]):
-            _fill(variables, _read(weights, file, place, variables))
-    elmo.source = {"format": "bilm_hdf5", "options": options, "layout": layout}
-    return elmo
+    checked = read_options(options)
+    tensors = read_hdf5(weights)
+    _check_kind(weights, tensors)
+    words = None if vocabulary is None else read_words(vocabulary)
+    if embeddings is not None:
+        checked = Options(checked.path, {"lstm": checked.contents["lstm"]})
+        tensors["embedding"] = _read_embeddings(embeddings)
+    return published.build(weights, checked, tensors, words, **arguments)
 
 
-def save(elmo, options, weights):
+def load_files(files, **arguments):
+    """Loads `(options, weights[, vocabulary[, embeddings]])`.
+
+    Args:
+        files: paths; the third for a model that reads words, the fourth for one whose character
+            CNN is replaced by its cached vectors, see `token_embeddings`.
+        **arguments: as for `load`.
+
+    Returns:
+        An `Elmo`.
+
+    Raises:
+        ElmoError: as for `load`.
+
+    Example:
+        >>> elmo = bilm_hdf5.load_files(["options.json", "weights.hdf5"])
+    """
+    if not 2 <= len(files) <= 4:
+        raise ElmoError(f"a pair (options, weights) was expected, not {len(files)} files")
+    return load(*files, **arguments)
+
+
+def load_folder(folder, **arguments):
+    """Loads the pair that lies in a folder, as in the archives of the NLPL repository.
+
+    Args:
+        folder: `Path` or `zipfile.Path` with options.json and one .hdf5 file of weights.
+        **arguments: as for `load`.
+
+    Returns:
+        An `Elmo`.
+
+    Raises:
+        ElmoError: as for `load`, and if there is no such pair.
+
+    Example:
+        >>> elmo = bilm_hdf5.load_folder(Path("209"))
+    """
+    weights = [item for item in folder.iterdir() if item.name.endswith(WEIGHTS)]
+    if len(weights) != 1:
+        found = ", ".join(sorted(item.name for item in weights)) or "none"
+        raise ElmoError(f"{folder}: one .hdf5 file of weights was expected, found {found}")
+    options = read_options(folder / OPTIONS)
+    vocabulary = None if "char_cnn" in options.contents else vocabulary_in(folder)
+    return load(folder / OPTIONS, weights[0], vocabulary, **arguments)
+
+
+def save(elmo, options, weights, vocabulary=None):
     """Writes a model as options.json and weights.hdf5, as AllenNLP and simple_elmo read them.
 
     A model that was loaded from such a pair is written back bit for bit, with its own options.
 
     Args:
-        elmo: an `Elmo` whose embedding is a `CharCNNEmbedding`.
+        elmo: an `Elmo` that reads the published characters, or words alone.
         options: path of the JSON file to write.
         weights: path of the HDF5 file to write.
+        vocabulary: path of the vocabulary to write, for a model that reads words.
 
     Raises:
-        ElmoError: if the model has another embedding, for which the format has no place.
+        ElmoError: if the model reads anything else, for which the format has no place.
 
     Example:
         >>> bilm_hdf5.save(keras_elmo.load(), "options.json", "weights.hdf5")
     """
-    if not isinstance(elmo.embedding, CharCNNEmbedding):
-        raise ElmoError(
-            f"{options}: this format holds models with a CharCNNEmbedding, not with "
-            f"{type(elmo.embedding).__name__}"
-        )
-    source = getattr(elmo, "source", None) or {}
-    layout = source.get("layout") or {"char_rows": CHAR_ROWS, "single_cell": False}
+    tensors, contents = published.tensors_of(elmo)
     with replaced(weights) as temporary, h5py.File(temporary, "w") as file:
-        for place, variables in _places(elmo.embedding, elmo.bilm, layout["single_cell"]):
-            parts = [keras.ops.convert_to_numpy(variable) for variable in variables]
-            array = np.concatenate(parts)
-            if place == "char_embed":
-                array = array[-layout["char_rows"] :]
-            file[place] = array[None] if place.startswith(IMAGES) else array
+        for name, array in tensors.items():
+            file[name] = array
     with replaced(options) as temporary:
-        contents = source.get("options") or make_options(elmo.embedding, elmo.bilm)
         temporary.write_text(json.dumps(contents, indent=2) + "\n", encoding="utf-8")
+    if vocabulary is not None:
+        with replaced(vocabulary) as temporary:
+            text = "".join(f"{word}\n" for word in elmo.encoder.words)
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def read_options(path):
-    """The contents of an options.json."""
-    try:
-        options = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ElmoError(f"{path}: no such options file") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise ElmoError(f"{path}: not a JSON file of options ({error})") from None
-    if not isinstance(options, dict) or "lstm" not in options:
+def save_embeddings(elmo, vocabulary, embeddings, batch_size=256):
+    """Writes the vector of every word of a vocabulary, as bilm-tf's token mode reads them.
+
+    Args:
+        elmo: an `Elmo`.
+        vocabulary: path of the vocabulary, one word a line.
+        embeddings: path of the HDF5 file to write, with one dataset `embedding` (words, P).
+        batch_size: int, words a call.
+
+    Raises:
+        ElmoError: if the vocabulary cannot be read.
+
+    Example:
+        >>> bilm_hdf5.save_embeddings(keras_elmo.load(), "vocab.txt", "embeddings.hdf5")
+    """
+    words = read_words(vocabulary)
+    with replaced(embeddings) as temporary, h5py.File(temporary, "w") as file:
+        shape = (len(words), elmo.embedding.output_dim)
+        rows = file.create_dataset("embedding", shape, dtype="float32")
+        for start in range(0, len(words), batch_size):
+            ids = elmo.encoder.encode_words(words[start : start + batch_size])
+            rows[start : start + batch_size] = keras.ops.convert_to_numpy(elmo.embedding(ids))
+
+
+def _read_embeddings(path):
+    tensors = read_hdf5(path)
+    if "embedding" not in tensors:
+        raise ElmoError(f"{path}: has no dataset embedding; these are no cached token embeddings")
+    return tensors["embedding"]
+
+
+def read_options(options):
+    """The `Options` in a file, or in a dict."""
+    if isinstance(options, dict):
+        return Options("options", options)
+    path = _path(options)
+    contents = read_json(path)
+    if not isinstance(contents.get("lstm"), dict):
         raise ElmoError(f'{path}: has no "lstm" section; this is not an options file of ELMo')
-    if "char_cnn" not in options:
-        raise ElmoError(
-            f'{path}: has no "char_cnn" section: a model that reads words, not characters'
-        )
-    return options
+    return Options(path, contents)
 
 
-def make_options(embedding, bilm):
-    """The options of a model, as in a published options.json."""
-    config = bilm.get_config()
-    return {
-        "lstm": {
-            "use_skip_connections": bilm.skip_connections,
-            "projection_dim": bilm.output_dim,
-            "cell_clip": config["cell_clip"],
-            "proj_clip": config["projection_clip"],
-            "dim": bilm.units,
-            "n_layers": bilm.num_layers,
-        },
-        "char_cnn": {
-            "activation": embedding.get_config()["activation"],
-            "filters": embedding.filters,
-            "n_highway": embedding.num_highways,
-            "embedding": {"dim": embedding.char_embedding_dim},
-            "n_characters": embedding.num_chars,
-            "max_characters_per_token": embedding.max_word_length,
-        },
-    }
+def vocabulary_in(folder):
+    """The path of the vocabulary in a folder, or beside it."""
+    places = [folder / name for name in VOCABULARIES]
+    places += [folder.parent / name for name in VOCABULARIES]
+    for path in places:
+        if path.is_file():
+            return path
+    raise ElmoError(f"{folder}: the vocabulary is missing; put it there as vocab.txt")
 
 
-class _Options:
-    """An options file whose entries are checked as they are read."""
-
-    def __init__(self, path, contents):
-        self.path = path
-        self.contents = contents
-
-    def get(self, *keys, kinds=(int,), default=None):
-        value = self.contents
-        for key in keys:
-            value = value.get(key) if isinstance(value, dict) else None
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, kinds) or isinstance(value, bool) and bool not in kinds:
-            raise ElmoError(
-                f"{self.path}: option {'.'.join(keys)} is {value!r}, but must be "
-                f"of type {' or '.join(kind.__name__ for kind in kinds)}"
-            )
-        return value
-
-    def clip(self, key):
-        # Missing, null and 0 all mean that nothing is clipped, as in AllenNLP.
-        return self.get("lstm", key, kinds=(int, float), default=0) or None
-
-    def filters(self):
-        filters = self.get("char_cnn", "filters", kinds=(list,))
-        pairs = all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, int) for n in pair)
-            for pair in filters
-        )
-        if not filters or not pairs:
-            raise ElmoError(
-                f"{self.path}: option char_cnn.filters must be a list of [width, count]"
-            )
-        return filters
-
-
-def _layers(options, file, layout, stateful, dtype):
-    """The two layers as the options say, built and ready to be filled."""
-    projection_dim = options.get("lstm", "projection_dim")
-    filters = options.filters()
-    units = options.get("lstm", "dim")
-    cell = _cell(0, 0, layout["single_cell"])
-    # Without a tensor for it, bilm-tf leaves out a projection that would not change the size.
-    has_char_projection = "CNN_proj" in file or sum(n for _, n in filters) != projection_dim
-    has_projection = f"{cell}W_P_0" in file or units != projection_dim
-    embedding = CharCNNEmbedding(
-        filters=filters,
-        projection_dim=projection_dim if has_char_projection else None,
-        num_highways=options.get("char_cnn", "n_highway", default=0),
-        char_embedding_dim=options.get("char_cnn", "embedding", "dim"),
-        activation=options.get("char_cnn", "activation", kinds=(str,), default="relu"),
-        max_word_length=options.get("char_cnn", "max_characters_per_token", default=50),
-        dtype=dtype,
-    )
-    bilm = BiLM(
-        num_layers=options.get("lstm", "n_layers"),
-        units=units,
-        projection_dim=projection_dim if has_projection else None,
-        cell_clip=options.clip("cell_clip"),
-        projection_clip=options.clip("proj_clip"),
-        skip_connections=options.get("lstm", "use_skip_connections", kinds=(bool,), default=False),
-        stateful=stateful,
-        dtype=dtype,
-    )
-    return embedding, bilm
-
-
-def _cell(direction, layer, single_cell):
-    several = "" if single_cell else f"MultiRNNCell/Cell{layer}/"
-    return f"RNN_{direction}/RNN/{several}LSTMCell/"
-
-
-def _places(embedding, bilm, single_cell):
-    """Pairs of a published name and the variables that are stacked under it."""
-    yield "char_embed", [embedding.char_embeddings]
-    for k in range(len(embedding.filters)):
-        yield f"{IMAGES}_{k}", [getattr(embedding, f"conv_kernel_{k}")]
-        yield f"CNN/b_cnn_{k}", [getattr(embedding, f"conv_bias_{k}")]
-    for k in range(embedding.num_highways):
-        highway = getattr(embedding, f"highway_{k}")
-        for part in ("carry", "transform"):
-            dense = getattr(highway, part)
-            yield f"CNN_high_{k}/W_{part}", [dense.kernel]
-            yield f"CNN_high_{k}/b_{part}", [dense.bias]
-    if embedding.projection_dim is not None:
-        yield "CNN_proj/W_proj", [embedding.projection.kernel]
-        yield "CNN_proj/b_proj", [embedding.projection.bias]
-    for number, direction in enumerate(DIRECTIONS):
-        for k in range(bilm.num_layers):
-            lstm = getattr(bilm, f"{direction}_{k}")
-            cell = _cell(number, k, single_cell)
-            yield f"{cell}W_0", [lstm.kernel, lstm.recurrent_kernel]
-            yield f"{cell}B", [lstm.bias]
-            if lstm.projection_kernel is not None:
-                yield f"{cell}W_P_0", [lstm.projection_kernel]
-
-
-def _open(path):
+def read_words(path):
+    """The words in a file, one a line, by their number; maybe in a zip, maybe compressed."""
+    path = _path(path)
     try:
-        return h5py.File(path, "r")
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.name.endswith(".gz") else data
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
+        raise ElmoError(f"{path}: no such vocabulary") from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise ElmoError(f"{path}: not a text of one word a line ({error})") from None
+    return text.removesuffix("\n").split("\n")
+
+
+def read_hdf5(path):
+    """All tensors of an HDF5 file.
+
+    Args:
+        path: of the file, or `zipfile.Path` of one inside an archive.
+
+    Returns:
+        A dict from name to array.
+
+    Raises:
+        ElmoError: if the file is broken, or points to other files.
+
+    Example:
+        >>> read_hdf5("weights.hdf5")["char_embed"].shape
+        (261, 16)
+    """
+    path = _path(path)
+    tensors = {}
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            with h5py.File(file, "r") as group:
+                _collect(path, group, size, tensors)
+    except (FileNotFoundError, IsADirectoryError):
         raise ElmoError(f"{path}: no such weights file") from None
-    except OSError as error:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        if isinstance(error, ElmoError):
+            raise
         raise ElmoError(
             f"{path}: truncated, or not an HDF5 file ({error}); get the file again"
         ) from None
+    return tensors
 
 
-def _check_kind(path, file):
-    if "RNN_0" not in file:
-        held = ", ".join(list(file)[:5]) or "nothing"
-        embeddings = "sentence_to_index" in file or "embedding" in file or "0" in file
+def _collect(path, group, size, tensors, depth=0):
+    for key in group:
+        link = group.get(key, getlink=True)
+        name = f"{group.name}/{key}".lstrip("/")
+        if not isinstance(link, h5py.HardLink):
+            raise ElmoError(f"{path}: {name} is a link to another place; refused")
+        item = group[key]
+        if isinstance(item, h5py.Group) and depth < 10:
+            _collect(path, item, size, tensors, depth + 1)
+        elif isinstance(item, h5py.Dataset):
+            if item.external or item.is_virtual:
+                raise ElmoError(f"{path}: tensor {name} lies in another file; refused")
+            if item.nbytes > INFLATION * size:
+                raise ElmoError(f"{path}: tensor {name} claims {item.nbytes} bytes; refused")
+            tensors[name] = np.asarray(item[()])
+
+
+def _check_kind(path, tensors):
+    if not any(name.startswith("RNN_0/") for name in tensors):
+        held = ", ".join(list(tensors)[:5]) or "nothing"
+        embeddings = {"sentence_to_index", "embedding", "0"} & set(tensors)
         what = "embeddings, not weights" if embeddings else "no weights of a biLM"
         raise ElmoError(f"{path}: holds {what} (found: {held}); give the model's weights file")
-    rows = file["char_embed"].shape[0] if "char_embed" in file else CHAR_ROWS
-    # Models of one LSTM layer were written without the level of the several cells.
-    return {"char_rows": rows, "single_cell": "LSTMCell" in file["RNN_0/RNN"]}
 
 
-def _read(path, file, place, variables):
-    dataset = file.get(place)
-    if not isinstance(dataset, h5py.Dataset):
-        raise ElmoError(f"{path}: tensor {place} is missing; the file is not complete")
-    try:
-        array = dataset[...]
-    except OSError as error:
-        raise ElmoError(f"{path}: tensor {place} cannot be read ({error})") from None
-    rows = sum(variable.shape[0] for variable in variables)
-    if place == "char_embed" and len(array) == rows - 1:
-        array = np.concatenate([np.zeros_like(array[:1]), array])
-    shape = (rows, *variables[0].shape[1:])
-    if place.startswith(IMAGES):
-        return check_tensor(path, place, array, (1, *shape))[0]
-    return check_tensor(path, place, array, shape)
-
-
-def _fill(variables, array):
-    ends = np.cumsum([variable.shape[0] for variable in variables])[:-1]
-    for variable, part in zip(variables, np.split(array, ends), strict=True):
-        variable.assign(part)
+def _path(path):
+    return Path(path) if isinstance(path, (str, os.PathLike)) else path

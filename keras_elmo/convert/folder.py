@@ -132,18 +132,20 @@ def _check(path, name, item):
 
 
 def _cast(path, dtype):
-    with replaced(path) as temporary:
-        with h5py.File(path, "r") as old, h5py.File(temporary, "w") as new:
+    def copy(name, item):
+        if isinstance(item, h5py.Group):
+            new.require_group(name).attrs.update(item.attrs)
+        else:
+            floats = np.issubdtype(item.dtype, np.floating)
+            new[name] = item[...].astype(dtype) if floats else item[...]
 
-            def copy(name, item):
-                if isinstance(item, h5py.Group):
-                    new.require_group(name).attrs.update(item.attrs)
-                else:
-                    floats = np.issubdtype(item.dtype, np.floating)
-                    new[name] = item[...].astype(dtype) if floats else item[...]
-
-            new.attrs.update(old.attrs)
-            old.visititems(copy)
+    with (
+        replaced(path) as temporary,
+        h5py.File(path, "r") as old,
+        h5py.File(temporary, "w") as new,
+    ):
+        new.attrs.update(old.attrs)
+        old.visititems(copy)
 
 
 def _write_json(path, contents):

@@ -140,6 +140,7 @@ def tokens_of(words):
 
 
 def not_text(items, kind):
+    """The items themselves, but a TypeError for a string in their place."""
     if isinstance(items, (str, bytes)):
         raise TypeError(
             f"Expected a list of {kind}, got the string {items[:40]!r}: "
