@@ -143,7 +143,7 @@ def memory(corpus, sentences):
         write_sentences(tenfold, corpus, "train", 10 * sentences)
         for backend in BACKENDS:
             peaks = [
-                report.measure(sys.executable, "embedding.py", folder, text, backend=backend)
+                report.measure(sys.executable, "memory.py", folder, text, backend=backend)
                 for text in [once, tenfold]
             ]
             low, high = (peak["peak_memory_mib"] for peak in peaks)
