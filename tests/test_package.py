@@ -187,3 +187,15 @@ def test_continuous_integration_runs_the_test_command_of_the_readme():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert len(commands) == 1
     assert commands[0] in script.splitlines()
+
+
+def test_extras_that_messages_name_exist():
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    sources = "".join(path.read_text(encoding="utf-8") for path in MODULES.values())
+    named = {
+        name
+        for found in re.findall(r"keras-elmo\[([\w,-]+)\]", sources)
+        for name in found.split(",")
+    }
+    assert named
+    assert named <= set(extras)
