@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.layers import quantization
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 
 DIRECTIONS = ("forward", "backward")
@@ -116,7 +117,12 @@ class BiLM(keras.layers.Layer):
         for direction in DIRECTIONS:
             for k in range(num_layers):
                 name = f"{direction}_{k}"
-                layer = ProjectedLSTM(**self._lstm_config, name=name, dtype=self.dtype_policy)
+                layer = ProjectedLSTM(
+                    **self._lstm_config,
+                    name=name,
+                    dtype=self.dtype_policy,
+                    trainable=self.trainable,
+                )
                 setattr(self, name, layer)
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
@@ -261,6 +267,7 @@ class BiLM(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
+            **quantization.policies(self),
             "num_layers": self.num_layers,
             **self._lstm_config,
             "skip_connections": self.skip_connections,

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_elmo import backend
 from keras_elmo.errors import ElmoError
+from keras_elmo.layers import quantization
 from keras_elmo.layers.highway import Highway
 from keras_elmo.recurrence import matmul_rows
 
@@ -117,10 +118,10 @@ class CharCNNEmbedding(keras.layers.Layer):
         shared = {
             "kernel_initializer": self.kernel_initializer.clone(),
             "kernel_regularizer": self.kernel_regularizer,
-            "dtype": self.dtype_policy,
+            "trainable": self.trainable,
         }
         for k in range(self.num_highways):
-            highway = Highway(name=f"highway_{k}", **shared)
+            highway = Highway(name=f"highway_{k}", dtype=self.dtype_policy, **shared)
             highway.build((None, self.num_filters))
             setattr(self, f"highway_{k}", highway)
         if self.projection_dim is not None:
@@ -128,6 +129,7 @@ class CharCNNEmbedding(keras.layers.Layer):
                 self.projection_dim,
                 bias_initializer=self.bias_initializer,
                 name="projection",
+                dtype=quantization.policy(self, "projection"),
                 **shared,
             )
             self.projection.build((None, self.num_filters))
@@ -191,6 +193,7 @@ class CharCNNEmbedding(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
+            **quantization.policies(self),
             "filters": self.filters,
             "projection_dim": self.projection_dim,
             "num_highways": self.num_highways,

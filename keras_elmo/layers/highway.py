@@ -2,6 +2,8 @@
 
 import keras
 
+from keras_elmo.layers import quantization
+
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class Highway(keras.layers.Layer):
@@ -65,7 +67,8 @@ class Highway(keras.layers.Layer):
             kernel_initializer=self.kernel_initializer.clone(),
             bias_initializer=bias_initializer,
             kernel_regularizer=self.kernel_regularizer,
-            dtype=self.dtype_policy,
+            dtype=quantization.policy(self, name),
+            trainable=self.trainable,
             name=name,
         )
         layer.build(input_shape)
@@ -81,6 +84,7 @@ class Highway(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
+            **quantization.policies(self),
             "activation": keras.activations.serialize(self.activation),
             "carry_bias": self.carry_bias,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers import quantization
 from keras_elmo.recurrence import lstm
 from keras_elmo.recurrence import lstm_step
 from keras_elmo.recurrence import matmul_rows
@@ -100,16 +101,27 @@ class ProjectedLSTM(keras.layers.Layer):
             "projection_kernel": (self.units, self.projection_dim),
         }
         for name, shape in shapes.items():
-            part = name.removesuffix("_kernel")
-            variable = None
-            if None not in shape:
-                variable = self.add_weight(
-                    name=name,
-                    shape=shape,
-                    initializer=getattr(self, f"{part}_initializer"),
-                    regularizer=getattr(self, f"{part}_regularizer"),
-                )
-            setattr(self, name, variable)
+            if None in shape:
+                setattr(self, name, None)
+            elif name != "bias" and self.quantization_mode is not None:
+                quantization.add_matrix(self, name, shape)
+            else:
+                setattr(self, name, self._add_float(name, shape))
+
+    def _add_float(self, name, shape):
+        part = name.removesuffix("_kernel")
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=getattr(self, f"{part}_initializer"),
+            regularizer=getattr(self, f"{part}_regularizer"),
+        )
+
+    def quantize(self, mode, type_check=True, config=None):
+        if mode != "int8":
+            raise NotImplementedError(f"{type(self).__name__} is quantized to int8, not to {mode}")
+        names = [name for name in WEIGHTS if name != "bias" and getattr(self, name) is not None]
+        quantization.quantize(self, names)
 
     def get_initial_state(self, batch_size):
         """Zeros: `[h, c]` of shapes (batch_size, projection_dim) and (batch_size, units)."""
@@ -133,9 +145,11 @@ class ProjectedLSTM(keras.layers.Layer):
         h, c = lstm_step(z, *state, recurrent_kernel, projection_kernel, *clips)
         return h, [h, c]
 
+    def _int8_call(self, *arguments, **options):
+        return self.call(*arguments, **options)
+
     def _weights(self):
-        weights = (getattr(self, name) for name in WEIGHTS)
-        return [w if w is None else ops.cast(w, self.compute_dtype) for w in weights]
+        return [quantization.matrix(self, name) for name in WEIGHTS]
 
     def compute_output_spec(
         self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None

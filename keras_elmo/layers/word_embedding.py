@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_elmo.layers import quantization
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -71,7 +72,8 @@ class WordEmbedding(keras.layers.Layer):
             self.projection = keras.layers.Dense(
                 self.projection_dim,
                 kernel_initializer=self.kernel_initializer,
-                dtype=self.dtype_policy,
+                dtype=quantization.policy(self, "projection"),
+                trainable=self.trainable,
                 name="projection",
             )
             self.projection.build((None, self._joined_dim))
@@ -91,6 +93,7 @@ class WordEmbedding(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
+            **quantization.policies(self),
             "num_words": self.num_words,
             "word_dim": self.word_dim,
             "characters": keras.saving.serialize_keras_object(self.characters),
