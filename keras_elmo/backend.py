@@ -164,7 +164,9 @@ def model_step(model, step, *arguments):
     groups = [model.trainable_variables, model.non_trainable_variables, model.metrics_variables]
     if len(state) == 4:
         groups.insert(2, model.optimizer.variables)
-    mapping = [pair for group in zip(groups, state, strict=True) for pair in zip(*group)]
+    mapping = [
+        pair for group in zip(groups, state, strict=True) for pair in zip(*group, strict=True)
+    ]
     with keras.StatelessScope(state_mapping=mapping) as scope:
         logs = step(data)
     return logs, tuple([scope.get_current_value(v) for v in group] for group in groups)

@@ -173,6 +173,15 @@ class LayerContract:
         found = loaded.predict_on_batch([self.make_inputs(), MASK])
         assert_close(arrays(found), arrays(expected), 0)
 
+    def test_a_frozen_layer_stays_frozen(self, tmp_path):
+        layer = self.make()
+        layer.trainable = False
+        model, _ = self.model(layer)
+        assert model.trainable_variables == []
+        model.save(tmp_path / "model.keras")
+        loaded = keras.saving.load_model(tmp_path / "model.keras")
+        assert loaded.trainable_variables == []
+
     def test_config(self):
         layer = self.layer()
         config = layer.get_config()

@@ -75,7 +75,7 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
         >>> elmo = folder.load("my_elmo", keep_boundaries=True)
     """
     folder = Path(folder)
-    config = _read_json(folder / CONFIG)
+    config = read_json(folder / CONFIG)
     if config.get("registered_name") != "keras_elmo>Elmo":
         raise ElmoError(f"{folder / CONFIG}: not a model of keras_elmo")
     try:
@@ -89,7 +89,7 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
     holder = elmo
     if elmo.num_representations != saved["num_representations"]:
         holder = Elmo(**{**saved, "trainable_bilm": elmo.trainable_bilm})  # of the same two layers
-    _load_weights(holder, folder / WEIGHTS)
+    load_weights(holder, folder / WEIGHTS)
     elmo.source = read_metadata(folder).get("source")
     return elmo
 
@@ -97,7 +97,7 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
 def read_metadata(folder):
     """The contents of a folder's metadata.json, or an empty dict."""
     path = Path(folder) / METADATA
-    return _read_json(path) if path.exists() else {}
+    return read_json(path) if path.exists() else {}
 
 
 def _revive(config, stateful, dtype):
@@ -111,7 +111,8 @@ def _revive(config, stateful, dtype):
     return config
 
 
-def _load_weights(elmo, path):
+def load_weights(elmo, path):
+    """Loads the weights of a model from its file; an ElmoError says what is wrong with it."""
     if not path.exists():
         raise ElmoError(f"{path}: no such file; the folder is not complete")
     try:
@@ -152,7 +153,8 @@ def _write_json(path, contents):
     path.write_text(json.dumps(contents, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _read_json(path):
+def read_json(path):
+    """The object in a JSON file; an ElmoError says what is wrong with it."""
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
