@@ -40,7 +40,7 @@ def describe(source=None):
     lines["clips"] = f"cell {config['cell_clip']}, projection {config['projection_clip']}"
     lines["skip connections"] = "yes" if bilm.skip_connections else "no"
     lines["vectors"] = f"{bilm.num_layers + 1} layers of {2 * bilm.output_dim:,} numbers a token"
-    for name, value in {"source": getattr(elmo, "source", None), **metadata}.items():
-        if value is not None and name != "parameter_count":
+    for name, value in metadata.items():
+        if value is not None and name not in ("parameter_count", "source"):
             lines[name.replace("_", " ")] = " ".join(str(value).split())
     return lines

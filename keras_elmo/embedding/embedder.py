@@ -50,9 +50,9 @@ class Embedder:
         ElmoError: if the model cannot give these layers.
 
     Example:
-        >>> embedder = Embedder(keras_elmo.load(), layers="top", tokenizer="treebank")
-        >>> [vectors.shape[0] for vectors in embedder.embed(["Hello, world!", "Yes."])]
-        [4, 2]
+        >>> embedder = Embedder(elmo, layers="top", tokenizer="whitespace")
+        >>> [len(vectors) for vectors in embedder.embed(["Hello , world !", "Yes"])]
+        [4, 1]
 
     Reference:
         Peters et al. (2018), Deep contextualized word representations, section 3.
@@ -112,6 +112,8 @@ class Embedder:
         Example:
             >>> for vectors in Embedder(elmo).stream(line.split() for line in open("text.txt")):
             ...     print(vectors.shape)
+            (3, 4, 32)
+            (3, 5, 32)
         """
         return chain.from_iterable(self.windows(sentences))
 
@@ -162,9 +164,10 @@ class Embedder:
             Arrays (L + 1, n, 2P) for `layers="all"`, else (n, 2P); n is 512, but for the last.
 
         Example:
-            >>> words = (word for line in open("book.txt") for word in line.split())
+            >>> words = (word for line in open("text.txt") for word in line.split())
             >>> for vectors in Embedder(elmo, layers="top").embed_document(words):
             ...     print(vectors.shape)
+            (9, 32)
         """
         tokens = iter(tokens)
         buffer = tokens_of(islice(tokens, LONGEST + overlap))
@@ -178,6 +181,11 @@ class Embedder:
             layers = [np.concatenate([f, b[: len(here)]], axis=-1) for f, b in halves]
             yield self._result(here, layers, pool=False)
             buffer = buffer[LONGEST:] + tokens_of(islice(tokens, LONGEST))
+
+    def forget_words(self):
+        """Empties the table of word vectors, which frees no memory but lets it start anew."""
+        with self._words_lock:
+            self._words.clear()
 
     def _tokens(self, sentence):
         if isinstance(sentence, str) and self.tokenizer is not None:

@@ -99,7 +99,7 @@ def _selection(model, layers):
     if layers == "mix":
         mix = _only_mix(model)
         return lambda found: [mix(found)]
-    if isinstance(layers, int) and 0 <= layers <= model.bilm.num_layers:
+    if type(layers) is int and 0 <= layers <= model.bilm.num_layers:
         return lambda found: [found[layers]]
     raise ElmoError(
         f"layers={layers!r}: use 'all', 'top', 'average', 'mix' or the number of a layer, "

@@ -88,7 +88,7 @@ class SentenceFile:
         with self._open() as lines:
             number = 0
             try:
-                for number, line in enumerate(lines, start=1):  # noqa: B007 (used when it fails)
+                for number, line in enumerate(lines, start=1):
                     line = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
                     yield number, line.decode("utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:

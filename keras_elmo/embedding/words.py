@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_elmo import backend
 
-CHARACTERS = (12, 16, 20, 24, 32)  # widths that the ids are cut to; the next is the full one
+CHARACTERS = (16, 24)  # widths that the ids are cut to; else the full one
 ROWS = (16, 256)  # words a call
 
 
@@ -54,17 +54,19 @@ class WordVectors:
         types = dict.fromkeys(words)
         new = [word for word in types if word not in self._rows]
         if len(self._rows) + len(new) > self.capacity:
-            self._rows.clear()
+            self.clear()
             new = list(types)
             if len(new) > len(self.table):
                 self.table = np.empty((len(new), self.table.shape[1]), dtype=np.float32)
         if new:
             first = len(self._rows)
-            self.table[first : first + len(new)] = self._vectors(
-                self.encoder.encode_words(new)
-            )
+            self.table[first : first + len(new)] = self._vectors(self.encoder.encode_words(new))
             self._rows.update(zip(new, range(first, first + len(new)), strict=True))
         return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+
+    def clear(self):
+        """Empties the table."""
+        self._rows.clear()
 
     def _vectors(self, ids):
         lengths = np.count_nonzero(ids != self.encoder.pad_id, axis=1)
