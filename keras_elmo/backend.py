@@ -34,6 +34,9 @@ def _jax_scan(step, inputs, state, reverse):
 def _tensorflow_scan(step, inputs, state, reverse):
     import tensorflow as tf
 
+    # Reversed here and not by its index: a converter to ONNX takes every read for one at `t`.
+    turn = (lambda x: tf.reverse(x, [0])) if reverse else tf.identity
+    inputs = [turn(x) for x in inputs]
     time = tf.shape(inputs[0])[0]
     slices = [
         tf.TensorArray(x.dtype, size=time, element_shape=x.shape[1:]).unstack(x) for x in inputs
@@ -41,15 +44,14 @@ def _tensorflow_scan(step, inputs, state, reverse):
     outputs = tf.TensorArray(state[0].dtype, size=time, element_shape=state[0].shape)
 
     def body(t, state, outputs):
-        index = time - 1 - t if reverse else t
-        state, output = step(state, tuple(x.read(index) for x in slices))
-        return t + 1, state, outputs.write(index, output)
+        state, output = step(state, tuple(x.read(t) for x in slices))
+        return t + 1, state, outputs.write(t, output)
 
     # maximum_iterations lets XLA size the stacks that the gradient needs.
     _, state, outputs = tf.while_loop(
         lambda t, *_: t < time, body, (0, tuple(state), outputs), maximum_iterations=time
     )
-    return state, outputs.stack()
+    return state, turn(outputs.stack())
 
 
 def _python_scan(step, inputs, state, reverse):
