@@ -1,5 +1,7 @@
 """The command `keras-elmo`. Each command imports what it needs when it runs."""
 
+import dataclasses
+
 import click
 
 from keras_elmo.errors import ElmoError
@@ -101,9 +103,7 @@ def embed(
     embedder = Embedder(elmo, **settings)
     settings = {"model": fingerprint(elmo), "tokenizer": tokenizer, **settings}
     with EmbeddingProgress(sentences) as progress:
-        embed_file(
-            embedder, sentences, output, compression, resume, overwrite, settings, progress
-        )
+        embed_file(embedder, sentences, output, compression, resume, overwrite, settings, progress)
     for sentence, vectors in [progress.first] if progress.first else []:
         click.echo(f"{sentence.text:.60}  {vectors.shape} {vectors.dtype}")
     click.echo(
@@ -126,3 +126,76 @@ def info(source):
 
 if __name__ == "__main__":
     main()
+
+
+corpus_argument = click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
+
+
+@main.command("build-vocab")
+@corpus_argument
+@click.option("--output", required=True, type=click.Path(), metavar="FILE")
+@click.option("--min-count", default=1, show_default=True, help="Leave out rarer words.")
+@click.option("--max-size", type=int, help="Keep so many, the three markers included.")
+def build_vocab(corpus, output, min_count, max_size):
+    """Count the words of text files and write a vocabulary, the frequent words first.
+
+    CORPUS: files or patterns, .gz too, a sentence a line, words divided by spaces.
+    """
+    from keras_elmo.training.corpus import Corpus
+    from keras_elmo.training.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary.build(Corpus(corpus), min_count, max_size)
+    vocabulary.write(output)
+    click.echo(f"{len(vocabulary):,} words in {output}")
+
+
+def _recipe_options(command):
+    from keras_elmo.training import recipe
+
+    for setting in reversed(dataclasses.fields(recipe.Recipe)):
+        filters = setting.name == "filters"
+        command = click.option(
+            f"--{setting.name.replace('_', '-')}",
+            default=",".join(f"{w}:{n}" for w, n in recipe.FILTERS) if filters else setting.default,
+            type=str if filters else type(setting.default or 0),
+            callback=_filters if filters else None,
+            show_default=True,
+            help=setting.metadata["help"],
+        )(command)
+    return command
+
+
+def _filters(ctx, param, value):
+    try:
+        return [[int(number) for number in pair.split(":", 1)] for pair in value.split(",")]
+    except ValueError:
+        raise click.BadParameter("use width:count,width:count, such as 1:32,2:64.") from None
+
+
+@main.command()
+@corpus_argument
+@click.option("--output", required=True, type=click.Path(), metavar="DIR", help="The model.")
+@click.option("--validation", multiple=True, metavar="FILE", help="Held-out text; repeatable.")
+@click.option("--vocabulary", type=click.Path(), help="Default: counted from the corpus.")
+@click.option("--checkpoint-steps", default=250, show_default=True)
+@click.option("--validation-steps", type=int, help="Default: an epoch.")
+@_recipe_options
+def pretrain(corpus, output, validation, vocabulary, checkpoint_steps, validation_steps, **recipe):
+    """Train a bidirectional language model on text and write a model folder.
+
+    CORPUS: files or patterns, .gz too, a sentence a line, words divided by spaces. Interrupted or
+    killed, the same command goes on from the last checkpoint.
+    """
+    from keras_elmo.training.pretrain import pretrain
+    from keras_elmo.training.recipe import Recipe
+
+    pretrain(
+        corpus,
+        output,
+        Recipe(**recipe),
+        validation=validation or None,
+        vocabulary=vocabulary,
+        checkpoint_steps=checkpoint_steps,
+        validation_steps=validation_steps,
+        report=click.echo,
+    )

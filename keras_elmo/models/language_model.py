@@ -1,0 +1,230 @@
+"""The bidirectional language model that ELMo is pretrained as."""
+
+import keras
+from keras import ops
+
+from keras_elmo import backend
+from keras_elmo.layers.bilm import DIRECTIONS
+from keras_elmo.layers.vocabulary_softmax import VocabularySoftmax
+from keras_elmo.training.row_adagrad import RowAdagrad
+from keras_elmo.training.sampled_softmax import sampled_softmax_loss
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class LanguageModel(keras.Model):
+    """Predicts the next word left to right and the previous one right to left, by one softmax.
+
+        loss = (mean NLL forward + mean NLL backward) / 2
+
+    It trains on the batches of `TrainingBatches` with `compile` and `fit`: each direction reads
+    its own stream, the LSTM state is carried from window to window, the gradient is that of the
+    loss times the length of the window, clipped by its global norm. Only the rows of the softmax
+    that a batch needs are read, differentiated and updated. `evaluate` takes the full softmax and
+    keeps a state of its own.
+
+    Args:
+        embedding: `CharCNNEmbedding`, or any layer that maps the ids of distinct words to vectors.
+        bilm: `BiLM`.
+        vocabulary_size: int, words that are predicted.
+        batch_size: int, rows of a batch.
+        clip_norm: float, largest global norm of the gradient, or `None`.
+        **kwargs: `name`, `dtype` of every Keras model.
+
+    Example:
+        >>> model = LanguageModel(embedding, bilm, vocabulary_size=30000, batch_size=128)
+        >>> model.compile()
+        >>> model.fit(batches, steps_per_epoch=1000)
+
+    Reference:
+        Peters et al. (2018), Deep contextualized word representations, section 3.1.
+    """
+
+    def __init__(self, embedding, bilm, vocabulary_size, batch_size, clip_norm=10.0, **kwargs):
+        super().__init__(**kwargs)
+        self.embedding = embedding
+        self.bilm = bilm
+        self.softmax = VocabularySoftmax(vocabulary_size)
+        self.output_dropout = keras.layers.Dropout(bilm.dropout)
+        self.vocabulary_size = vocabulary_size
+        self.batch_size = batch_size
+        self.clip_norm = clip_norm
+        self.loss_tracker = keras.metrics.Mean(name="loss")
+        self.perplexities = [Perplexity(name=f"{name}_perplexity") for name in DIRECTIONS]
+        self.build()
+
+    def build(self, input_shape=None):
+        for layer, shape in (
+            (self.embedding, (None, 50)),
+            (self.bilm, (None, None, self.bilm.output_dim)),
+            (self.softmax, (None, None, self.bilm.output_dim)),
+            (self.output_dropout, (None, None, self.bilm.output_dim)),
+        ):
+            if not layer.built:
+                layer.build(shape)
+        self.train_state = self._add_state("train")
+        self.test_state = self._add_state("test")
+        self.built = True
+
+    def _add_state(self, phase):
+        return [
+            self.add_weight(
+                name=f"{phase}_{part}", shape=zeros.shape, initializer="zeros", trainable=False
+            )
+            for part, zeros in zip("hc", self.bilm.get_initial_state(self.batch_size), strict=True)
+        ]
+
+    def compile(self, optimizer=None, **kwargs):
+        super().compile(optimizer=optimizer or RowAdagrad(), **kwargs)
+        self.optimizer.build(self.trainable_variables)
+
+    @property
+    def metrics(self):
+        return [self.loss_tracker, *self.perplexities]
+
+    def call(self, inputs, state=None, training=None):
+        """Runs both directions over their streams.
+
+        Args:
+            inputs: dict with the distinct words, one or more arrays `char_ids...` (words,
+                characters), and `forward`, `backward` (batch, time) int, places in them, taken
+                together in the order of their names; optional `mask` (batch, time).
+            state: `[h, c]` as `BiLM` takes it; `None`: zeros.
+            training: bool, whether dropout is on.
+
+        Returns:
+            The top layer of each direction, two tensors (batch, time, P), and the new state.
+        """
+        words = ops.concatenate(
+            [
+                self.embedding(inputs[name], training=training)
+                for name in sorted(inputs)
+                if name.startswith("char_ids")
+            ],
+            axis=0,
+        )
+        if state is None:
+            state = self.bilm.get_initial_state(ops.shape(inputs["forward"])[0])
+        halves = zip(*(ops.split(part, 2, axis=-1) for part in state), strict=True)
+        tops, states = [], []
+        for direction, half in zip(DIRECTIONS, halves, strict=True):
+            x = ops.take(words, inputs[direction], axis=0)
+            outputs, new = self.bilm.run_direction(
+                direction, x, half, inputs.get("mask"), training=training
+            )
+            tops.append(self.output_dropout(outputs[-1], training=training))
+            states.append(new)
+        return tops, [ops.concatenate(part, axis=-1) for part in zip(*states, strict=True)]
+
+    def evaluate(self, *arguments, **kwargs):
+        for variable in self.test_state:
+            variable.assign(ops.zeros(variable.shape))
+        return super().evaluate(*arguments, **kwargs)
+
+    def train_step(self, *arguments):
+        return backend.model_step(self, self._train, *arguments)
+
+    def test_step(self, *arguments):
+        return backend.model_step(self, self._test, *arguments)
+
+    def _train(self, data):
+        batch, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        tables = [self.softmax.kernel, self.softmax.bias]
+        keys = {id(table) for table in tables}
+        variables = [v for v in self.trainable_variables if id(v) not in keys]
+        unroll = batch["forward"].shape[1]
+        rows = [ops.take(table, batch["softmax_rows"], axis=0) for table in tables]
+
+        def scaled_loss(*rows):
+            losses, state = self._sampled_losses(batch, *rows)
+            return sum(losses) / 2 * unroll, (losses, state)
+
+        (_, (losses, state)), gradients, row_gradients = backend.gradients(
+            scaled_loss, self, variables, rows
+        )
+        for variable, value in zip(self.train_state, state, strict=True):
+            variable.assign(value)
+        gradients, row_gradients = self._clip(gradients, row_gradients)
+        for table, values, gradient in zip(tables, rows, row_gradients, strict=True):
+            self.optimizer.apply_rows(table, batch["softmax_rows"], values, gradient)
+        self.optimizer.apply(gradients, variables)
+        self._update_metrics(losses)
+        # Of this batch; at the end of an epoch Keras takes the means of the metrics.
+        values = (sum(losses) / 2, *(ops.exp(loss) for loss in losses))
+        return {metric.name: value for metric, value in zip(self.metrics, values, strict=True)}
+
+    def _test(self, data):
+        batch, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        losses, state = self.losses(batch, self.test_state)
+        for variable, value in zip(self.test_state, state, strict=True):
+            variable.assign(value)
+        self._update_metrics([ops.mean(loss) for loss in losses])
+        return {metric.name: metric.result() for metric in self.metrics}
+
+    def losses(self, batch, state=None):
+        """Negative log-likelihood of every word by the full softmax.
+
+        Args:
+            batch: dict as for `call`, with `forward_targets`, `backward_targets` (batch, time) int.
+            state: as for `call`.
+
+        Returns:
+            Two tensors (batch, time) float32, forward and backward, and the new state.
+        """
+        outputs, state = self(batch, state=state, training=False)
+        pairs = zip(DIRECTIONS, outputs, strict=True)
+        return [-self.softmax(x, batch[f"{name}_targets"]) for name, x in pairs], state
+
+    def _sampled_losses(self, batch, kernel, bias):
+        outputs, state = self(batch, state=self.train_state, training=True)
+        losses = [
+            sampled_softmax_loss(
+                ops.reshape(ops.cast(x, "float32"), (-1, kernel.shape[1])),
+                ops.reshape(batch[f"{name}_target_rows"], (-1,)),
+                batch[f"{name}_candidate_rows"],
+                ops.reshape(batch[f"{name}_target_log_counts"], (-1,)),
+                batch[f"{name}_candidate_log_counts"],
+                kernel,
+                bias,
+            )
+            for name, x in zip(DIRECTIONS, outputs, strict=True)
+        ]
+        return [ops.mean(loss) for loss in losses], state
+
+    def _clip(self, gradients, row_gradients):
+        if self.clip_norm is None:
+            return gradients, row_gradients
+        squares = [ops.sum(ops.square(g)) for g in (*gradients, *row_gradients)]
+        norm = ops.sqrt(sum(squares))
+        scale = self.clip_norm / ops.maximum(norm, self.clip_norm)
+        return [g * scale for g in gradients], [g * scale for g in row_gradients]
+
+    def _update_metrics(self, losses):
+        self.loss_tracker.update_state(sum(losses) / 2)
+        for metric, loss in zip(self.perplexities, losses, strict=True):
+            metric.update_state(loss)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "embedding": keras.saving.serialize_keras_object(self.embedding),
+            "bilm": keras.saving.serialize_keras_object(self.bilm),
+            "vocabulary_size": self.vocabulary_size,
+            "batch_size": self.batch_size,
+            "clip_norm": self.clip_norm,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        layers = {
+            key: keras.saving.deserialize_keras_object(config.pop(key))
+            for key in ("embedding", "bilm")
+        }
+        return cls(**layers, **config)
+
+
+@keras.saving.register_keras_serializable(package="keras_elmo")
+class Perplexity(keras.metrics.Mean):
+    """The exponential of a mean loss."""
+
+    def result(self):
+        return ops.exp(super().result())

@@ -1,0 +1,1 @@
+"""Pretraining: vocabulary, corpus, loss and the training run."""

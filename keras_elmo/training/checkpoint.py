@@ -1,0 +1,66 @@
+"""Everything a training run needs to go on, in one file."""
+
+import json
+
+import h5py
+import keras
+
+from keras_elmo.errors import ElmoError
+from keras_elmo.files import replaced
+
+
+def save(path, model, progress):
+    """Writes the variables of a model and its optimizer, random and LSTM states among them.
+
+    The file replaces the last one only when it is whole.
+
+    Args:
+        path: path of the HDF5 file.
+        model: a compiled `keras.Model`.
+        progress: what JSON holds: the step, the position in the data.
+    """
+    with replaced(path) as temporary, h5py.File(temporary, "w") as file:
+        for number, variable in enumerate(_variables(model)):
+            dataset = file.create_dataset(
+                f"{number:04}", data=keras.ops.convert_to_numpy(variable.value)
+            )
+            dataset.attrs["path"] = variable.path
+        file["progress"] = json.dumps(progress)
+
+
+def load(path, model):
+    """Sets the variables to those of a checkpoint.
+
+    Args:
+        path: path of the HDF5 file.
+        model: a compiled `keras.Model`, built as the one that was saved.
+
+    Returns:
+        The `progress` that was saved.
+
+    Raises:
+        ElmoError: if the file is broken or of another model.
+    """
+    variables = _variables(model)
+    try:
+        with h5py.File(path, "r") as file:
+            if len(file) != len(variables) + 1:
+                raise ElmoError(
+                    f"{path}: of another model, it holds {len(file) - 1} tensors, "
+                    f"not {len(variables)}."
+                )
+            for number, variable in enumerate(variables):
+                dataset = file[f"{number:04}"]
+                if dataset.shape != tuple(variable.shape):
+                    raise ElmoError(
+                        f"{path}: of another model, {dataset.attrs['path']} has the shape "
+                        f"{dataset.shape}, not {tuple(variable.shape)}."
+                    )
+                variable.assign(dataset[()])
+            return json.loads(file["progress"][()])
+    except (OSError, KeyError) as error:
+        raise ElmoError(f"{path}: cannot be read ({error}); delete it to start anew.") from None
+
+
+def _variables(model):
+    return [*model.variables, *model.optimizer.variables]

@@ -1,0 +1,73 @@
+"""What a training run shows while it runs, and when it saves."""
+
+import math
+import time
+
+import keras
+
+from keras_elmo.errors import ElmoError
+from keras_elmo.layers.bilm import DIRECTIONS
+
+REPORT_SECONDS = 15
+
+
+class Progress(keras.callbacks.Callback):
+    """Reports speed, loss and time left, keeps a log, and has the run save its checkpoints.
+
+    Args:
+        run: the run, with `step`, `steps`, `epoch_steps`, `recipe`, `work`, `report`, `reached`.
+        checkpoint_steps: int, steps between checkpoints.
+    """
+
+    def __init__(self, run, checkpoint_steps):
+        super().__init__()
+        self._run, self._checkpoint_steps = run, checkpoint_steps
+        self._first, self._logs = run.step, []
+        self._since = self._saved = time.monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        step = self._first + batch + 1
+        self._logs.append(logs)
+        due = step % self._checkpoint_steps == 0
+        if due or time.monotonic() - self._since > REPORT_SECONDS:
+            self._report(step)
+        if due and hasattr(self.model, "jax_state_sync"):
+            self.model.jax_state_sync()
+        self._run.reached(step, save=due)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._report(self._run.step)
+        self._run.reached(self._run.step, save=True)
+
+    def _report(self, step):
+        if not self._logs:
+            return
+        loss = self._mean("loss", float)
+        perplexities = [self._mean(f"{d}_perplexity", lambda x: math.log(x)) for d in DIRECTIONS]
+        if not math.isfinite(loss):
+            raise ElmoError(
+                f"The loss is {loss} at step {step}; the checkpoint before it is intact. Start "
+                "again with a lower learning rate."
+            )
+        run, recipe = self._run, self._run.recipe
+        now = time.monotonic()
+        seconds = (now - self._since) / len(self._logs)  # a step
+        forward, backward = (math.exp(value) for value in perplexities)
+        speed = recipe.batch_size * recipe.unroll / seconds
+        run.report(
+            f"step {step:,}/{run.steps:,} (epoch {step / run.epoch_steps:.2f}, "
+            f"{100 * step / run.steps:.1f} %)  {speed:,.0f} tokens/s  loss {loss:.4f}  "
+            f"perplexity {forward:.1f} forward {backward:.1f} backward  "
+            f"{_time((run.steps - step) * seconds)} left"
+        )
+        with open(run.work / "log.csv", "a", encoding="utf-8") as file:
+            file.write(f"{step},{loss:.5f},{forward:.4f},{backward:.4f},{speed:.0f}\n")
+        self._logs, self._since = [], now
+
+    def _mean(self, key, function):
+        return sum(function(float(logs[key])) for logs in self._logs) / len(self._logs)
+
+
+def _time(seconds):
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02} min"

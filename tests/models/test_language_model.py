@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+
+from keras_elmo.training.corpus import Corpus
+from keras_elmo.training.row_adagrad import RowAdagrad
+from keras_elmo.training.training_batches import TrainingBatches
+from keras_elmo.training.vocabulary import Vocabulary
+from keras_elmo.training.windows import Windows
+from tests.models import bilm_checkpoint
+
+
+@pytest.fixture
+def folder(shared_data):
+    return shared_data / "fixtures-golden" / "C-tf1-checkpoint"
+
+
+@pytest.fixture
+def checkpoint(folder):
+    pytest.importorskip("tensorflow")
+    return bilm_checkpoint.read_checkpoint(folder)
+
+
+def golden_batch(golden, step, batches):
+    """A batch of the original trainer in our form: distinct words once, all rows of the softmax."""
+    part = f"step{step}/batch"
+    ids = np.stack([golden[f"{part}/tokens_characters{end}"] for end in ("", "_reverse")])
+    char_ids, places = np.unique(ids.reshape(-1, 50), axis=0, return_inverse=True)
+    places = places.reshape(ids.shape[:-1]).astype("int32")
+    window = {
+        "char_ids": char_ids.astype("int32") + 1,
+        "forward": places[0],
+        "backward": places[1],
+        "forward_targets": golden[f"{part}/next_token_id"].astype("int32"),
+        "backward_targets": golden[f"{part}/next_token_id_reverse"].astype("int32"),
+    }
+    return batches.prepare(window, step)
+
+
+def test_three_steps_of_the_original_trainer(folder, checkpoint):
+    golden = np.load(folder / "train_step.npz")
+    model = bilm_checkpoint.language_model(folder, batch_size=4, clip_norm=1.0)
+    model.compile(RowAdagrad(0.2))
+    model.optimizer.build(model.trainable_variables)
+    bilm_checkpoint.load(model, checkpoint)
+    bilm_checkpoint.load(model, checkpoint, "/Adagrad")
+    vocabulary = Vocabulary.read(folder / "vocab.txt")
+    windows = Windows(Corpus(folder / "heldout.txt"), vocabulary, batch_size=4, unroll=7)
+    batches = TrainingBatches(windows, len(vocabulary), num_samples=len(vocabulary))
+
+    for step in (1, 2, 3):
+        data = (golden_batch(golden, step, batches) for _ in range(1))
+        logs = model.fit(((batch,) for batch in data), steps_per_epoch=1, verbose=0).history
+        losses = [np.log(logs[f"{name}_perplexity"][0]) for name in ("forward", "backward")]
+        np.testing.assert_allclose(losses, golden[f"step{step}/loss_forward_backward"], atol=1e-5)
+        for part, size in zip("hc", model.train_state, strict=True):
+            expected = np.concatenate(
+                [
+                    np.stack(
+                        [golden[f"step{step}/state/dir{d}/layer{k}/{part}"] for k in range(2)], 1
+                    )
+                    for d in range(2)
+                ],
+                axis=-1,
+            )
+            np.testing.assert_allclose(bilm_checkpoint.numpy(size), expected, atol=1e-5)
+        if step != 2:
+            for name, variable, convert in bilm_checkpoint.variables(model):
+                expected = golden[f"step{step}/var/{name}"]
+                expected = convert(expected) if convert else expected
+                np.testing.assert_allclose(
+                    bilm_checkpoint.numpy(variable), expected, atol=1e-5, err_msg=name
+                )
+
+
+def test_perplexity_with_carried_state(folder, checkpoint):
+    model = bilm_checkpoint.language_model(folder, batch_size=1)
+    model.compile()
+    bilm_checkpoint.load(model, checkpoint)
+    reported = json.loads((folder / "perplexity.json").read_text())["test"][0]
+    windows = Windows(
+        Corpus(folder / "heldout.txt"),
+        Vocabulary.read(folder / "vocab.txt"),
+        batch_size=1,
+        unroll=2,
+    )
+    logs = model.evaluate(((batch,) for batch in windows), return_dict=True, verbose=0)
+    assert logs["forward_perplexity"] == pytest.approx(reported["forward"], rel=1e-4)
+    assert logs["backward_perplexity"] == pytest.approx(reported["backward"], rel=1e-4)
+    assert np.exp(logs["loss"]) == pytest.approx(reported["mean_loss_perplexity"], rel=1e-4)

@@ -1,0 +1,108 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_elmo.training.sampled_softmax import LogUniformSampler
+from keras_elmo.training.sampled_softmax import sampled_softmax_loss
+
+
+def loss(inputs, targets, sample, sampler, kernel, bias):
+    candidates, draws = sample
+    result = sampled_softmax_loss(
+        ops.convert_to_tensor(inputs),
+        ops.convert_to_tensor(targets),
+        ops.convert_to_tensor(candidates),
+        ops.convert_to_tensor(sampler.log_expected_count(targets, draws)),
+        ops.convert_to_tensor(sampler.log_expected_count(candidates, draws)),
+        ops.convert_to_tensor(kernel),
+        ops.convert_to_tensor(bias),
+    )
+    return keras.ops.convert_to_numpy(result)
+
+
+def full_loss(inputs, targets, kernel, bias):
+    logits = inputs.astype("float64") @ kernel.T + bias
+    return np.log(np.exp(logits).sum(1)) - logits[np.arange(len(targets)), targets]
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    inputs, kernel = rng.normal(size=(30, 8)), rng.normal(size=(50, 8))
+    targets = rng.integers(0, 50, 30)
+    bias = rng.normal(size=50)
+    return [
+        x.astype("int32" if x.dtype == int else "float32") for x in (inputs, targets, kernel, bias)
+    ]
+
+
+def test_equals_tensorflow(shared_data):
+    path = shared_data / "fixtures-golden" / "C-tf1-checkpoint" / "sampled_softmax.npz"
+    golden = np.load(path)
+    sampler = LogUniformSampler(len(golden["W"]), len(golden["sampled_ids"]))
+    targets = golden["labels"][:, 0].astype("int32")
+    sample = golden["sampled_ids"].astype("int32"), int(golden["num_tries"])
+    for ids, name in ((targets[:, None], "true"), (sample[0], "sampled")):
+        expected = golden[f"{name}_expected_count"]
+        counts = np.exp(sampler.log_expected_count(ids, sample[1]))
+        np.testing.assert_allclose(counts, expected, rtol=1e-5)
+    result = loss(golden["inputs"], targets, sample, sampler, golden["W"], golden["b"])
+    np.testing.assert_allclose(result, golden["loss"], atol=1e-5)
+    sampler = LogUniformSampler(500, 500)
+    sample = sampler.sample(None)
+    result = loss(golden["inputs"], targets, sample, sampler, golden["W"], golden["b"])
+    np.testing.assert_allclose(result, golden["full_softmax_loss"], atol=1e-5)
+
+
+def test_sample_of_all_words_is_the_full_softmax(problem):
+    inputs, targets, kernel, bias = problem
+    sampler = LogUniformSampler(50, 1000)
+    result = loss(inputs, targets, sampler.sample(None), sampler, kernel, bias)
+    np.testing.assert_allclose(result, full_loss(inputs, targets, kernel, bias), atol=1e-5)
+
+
+def test_a_candidate_that_is_the_target_does_not_compete(problem):
+    inputs, _, kernel, bias = problem
+    targets = np.full(30, 3, "int32")
+    sampler = LogUniformSampler(50, 2)
+    alone = loss(inputs, targets, (np.array([3, 7], "int32"), 5), sampler, kernel, bias)
+    gap = (inputs @ (kernel[7] - kernel[3])) + bias[7] - bias[3]
+    counts = sampler.log_expected_count(np.array([3, 7]), 5)
+    np.testing.assert_allclose(alone, np.log1p(np.exp(gap - counts[1] + counts[0])), atol=1e-5)
+
+
+def test_larger_samples_estimate_the_loss_better(problem):
+    inputs, targets, kernel, bias = problem
+    kernel, bias = kernel / 4, bias / 4
+    expected = full_loss(inputs, targets, kernel, bias)
+    rng = np.random.default_rng(1)
+    errors = []
+    for num_samples in (10, 40):
+        sampler = LogUniformSampler(50, num_samples)
+        draws = [
+            loss(inputs, targets, sampler.sample(rng), sampler, kernel, bias) for _ in range(200)
+        ]
+        errors.append(np.abs(np.array(draws) - expected).mean())
+    assert errors[1] < errors[0] / 2
+
+
+def test_samples_are_distinct_and_follow_the_expected_counts():
+    sampler = LogUniformSampler(100, 20)
+    rng = np.random.default_rng(2)
+    hits, expected = np.zeros(100), np.zeros(100)
+    for _ in range(2000):
+        ids, draws = sampler.sample(rng)
+        assert len(set(ids.tolist())) == 20
+        assert draws >= 20
+        hits[ids] += 1
+        expected += np.exp(sampler.log_expected_count(np.arange(100), draws))
+    np.testing.assert_allclose(hits[:10] / 2000, expected[:10] / 2000, atol=0.03)
+    np.testing.assert_allclose(hits[50:].sum(), expected[50:].sum(), rtol=0.05)
+
+
+def test_a_seed_decides_the_sample():
+    sampler = LogUniformSampler(1000, 64)
+    one, other = (sampler.sample(np.random.default_rng(3)) for _ in range(2))
+    np.testing.assert_array_equal(one[0], other[0])
+    assert one[1] == other[1]
