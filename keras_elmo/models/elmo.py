@@ -33,7 +33,7 @@ class Elmo(keras.Model):
         batch_size: int, fixes the batch size, which a `BiLM(stateful=True)` needs.
         encoder: turns words into the ids that `embedding` reads, and knows those of BOS and EOS;
             `None`: a `CharacterEncoder`, as `batch_to_ids`.
-        **kwargs: `name` of every Keras model.
+        name: str, name of the model.
 
     Call arguments:
         char_ids: (batch, time, characters) int32 without boundaries, from `batch_to_ids` or, for
@@ -69,7 +69,7 @@ class Elmo(keras.Model):
         trainable_bilm=False,
         batch_size=None,
         encoder=None,
-        **kwargs,
+        name=None,
     ):
         encoder = encoder or CharacterEncoder(embedding.max_word_length)
         mixes = [
@@ -97,7 +97,7 @@ class Elmo(keras.Model):
         outputs = _graph(
             char_ids, with_boundaries, embedding, bilm, mixes, dropout_layer, keep_boundaries
         )
-        super().__init__(inputs=char_ids, outputs=outputs, **kwargs)
+        super().__init__(inputs=char_ids, outputs=outputs, name=name)
         self.encoder = encoder
         self.embedding = embedding
         self.bilm = bilm
