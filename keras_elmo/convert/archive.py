@@ -1,6 +1,8 @@
 """Folders and archives as one thing: a path whose files can be read."""
 
 import contextlib
+import lzma
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -38,7 +40,7 @@ def opened(path):
     if path.is_dir():
         yield path
     elif zipfile.is_zipfile(path):
-        with _zip(path) as archive:
+        with _zip(path) as archive, _readable(path):
             yield _innermost(zipfile.Path(archive))
     elif path.name.endswith((".tar", ".tar.gz", ".tgz")):
         with tempfile.TemporaryDirectory() as folder:
@@ -51,26 +53,42 @@ def opened(path):
         )
 
 
-def _zip(path):
+@contextlib.contextmanager
+def _readable(path):
+    """Turns what zip and tar raise on broken archives into one line."""
     try:
+        yield
+    except ElmoError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        lzma.LZMAError,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        ArithmeticError,
+        struct.error,
+        ValueError,
+    ) as error:
+        line = " ".join(str(error).split()) or type(error).__name__
+        raise ElmoError(f"{path}: cannot be read ({line:.120}); get the file again") from None
+
+
+def _zip(path):
+    with _readable(path):
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise ElmoError(f"{path}: not a readable zip ({error}); get the file again") from None
-    _check(path, [(info.filename, info.file_size) for info in archive.infolist()])
+        _check(path, [(info.filename, info.file_size) for info in archive.infolist()])
+    if any(info.flag_bits & 1 for info in archive.infolist()):
+        raise ElmoError(f"{path}: is encrypted; unpack it first")
     return archive
 
 
 def _unpack(path, folder):
-    try:
-        with tarfile.open(path) as archive:
-            _check(path, [(member.name, member.size) for member in archive])
-            archive.extractall(folder, filter="data")
-    except ElmoError:
-        raise
-    except (tarfile.TarError, OSError, EOFError, ValueError, ArithmeticError) as error:
-        raise ElmoError(f"{path}: not a readable tar ({error}); get the file again") from None
-    except zlib.error as error:
-        raise ElmoError(f"{path}: broken compression ({error}); get the file again") from None
+    with _readable(path), tarfile.open(path) as archive:
+        _check(path, [(member.name, member.size) for member in archive])
+        archive.extractall(folder, filter="data")
 
 
 def _check(path, members):

@@ -39,7 +39,8 @@ def fetch(url, sha256=None):
     if urlsplit(url).scheme not in ("http", "https") or not name:
         raise ElmoError(f"{url}: not the address of a file on the web")
     folder = hashlib.sha256(url.encode()).hexdigest()[:16]
-    path = Path(keras.config.keras_home()) / "keras_elmo" / folder / name
+    cache = Path(os.environ.get("KERAS_HOME", "~/.keras")).expanduser()
+    path = cache / "keras_elmo" / folder / name
     if path.exists():
         return path
     if os.environ.get(OFFLINE):

@@ -106,7 +106,7 @@ def _tensors(contents):
 
 def _read_zip(data):
     archive = zipfile.ZipFile(io.BytesIO(data))
-    program = next(name for name in [*archive.namelist(), ""] if name.endswith("data.pkl"))
+    program = next((n for n in archive.namelist() if n.endswith("data.pkl")), "data.pkl")
     folder = program.removesuffix("data.pkl")
     sizes = {info.filename: info.file_size for info in archive.infolist()}
     if sum(sizes.values()) > 2 * len(data):  # torch does not compress

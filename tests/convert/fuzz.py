@@ -1,0 +1,44 @@
+"""Broken files: cut off, or with some bytes changed."""
+
+import random
+
+import pytest
+
+from keras_elmo.errors import ElmoError
+
+
+def broken(data, seed, head=4096):
+    """The bytes of a file, broken in one way; the changes gather in its first `head` bytes."""
+    rng = random.Random(seed)
+    data = bytearray(data)
+    if rng.random() < 0.3:
+        return bytes(data[: rng.randrange(len(data))])
+    for _ in range(rng.choice([1, 2, 8])):
+        limit = len(data) if rng.random() < 0.4 else min(head, len(data))
+        data[rng.randrange(limit)] = rng.choice([0, 255, rng.randrange(256)])
+    return bytes(data)
+
+
+def check_reader(read, path, times):
+    """Reads broken versions of a file: only ElmoError may come out, and it must come out."""
+    data = path.read_bytes()
+    refused = 0
+    for seed in range(times):
+        path.write_bytes(broken(data, seed))
+        try:
+            read()
+        except ElmoError as error:
+            assert "\n" not in str(error)
+            assert str(path.name.split(".data-")[0].removesuffix(".index")) in str(error)
+            refused += 1
+    path.write_bytes(data)
+    assert refused > times / 4
+
+
+def fails(what, *parts):
+    """Expects an ElmoError of one line that has all these parts."""
+    with pytest.raises(ElmoError) as caught:
+        what()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [part for part in map(str, parts) if part not in message] == []
