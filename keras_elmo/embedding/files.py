@@ -1,6 +1,7 @@
 """From a file of sentences to a file of vectors."""
 
 import os
+import shutil
 import zlib
 from collections import deque
 from pathlib import Path
@@ -59,10 +60,16 @@ def embed_file(
     journal = Journal(log, settings or {})
     waiting = deque()
     unfinished = _after(journal, sentences, waiting, progress)
-    for arrays in embedder.windows(unfinished, skip=journal.num_windows()):
-        done = [waiting.popleft() for _ in arrays]
-        journal.append(done, arrays)
-        progress(done, arrays)
+    try:
+        for arrays in embedder.windows(unfinished, skip=journal.num_windows()):
+            done = [waiting.popleft() for _ in arrays]
+            journal.append(done, arrays)
+            progress(done, arrays)
+    except BaseException:
+        if journal.num_windows() == 0:  # nothing to resume
+            _remove(partial, temporary, log)
+        raise
+    _check_space(output, 0 if compression else log.stat().st_size)
     write(temporary, journal.records(), compression)
     os.replace(temporary, output)
     _remove(partial, temporary, log)
@@ -108,6 +115,15 @@ def _check(output, log, resume, overwrite):
         raise ElmoError(f"{output}: exists; give another name, or --overwrite")
     if log.exists() and not resume and not overwrite:
         raise ElmoError(f"{log.parent}: left by an interrupted run; use --resume, or --overwrite")
+
+
+def _check_space(output, needed):
+    # HDF5 can crash the process when the disk is full, so it must not come to that.
+    if shutil.disk_usage(output.parent).free < needed:
+        raise ElmoError(
+            f"{output}: no space left on the device, {needed:,} bytes are needed; make room and "
+            "use --resume"
+        )
 
 
 def _remove(partial, temporary, log):

@@ -57,7 +57,8 @@ class EmbeddingProgress:
         return self
 
     def __exit__(self, *_):
-        self._bar.stop()
+        if self._bar.live.is_started:
+            self._bar.stop()
 
     def __call__(self, sentences, arrays):
         tokens = sum(len(sentence.tokens) for sentence in sentences)
