@@ -25,13 +25,13 @@ ORDER = [
     {"errors", "files", "version", "text.characters", *ENCODERS},
     {"backend"},
     {"recurrence"},
-    {"layers"},
+    {"layers", "optimizers"},
     {"models"},
     {"convert", "embedding", "export", "presets", "text", "training"},
     {""},
     {"cli"},
 ]
-TENSORFLOW_BY_NATURE = ("export", "text.tokenizer", "convert.tf_checkpoint")
+TENSORFLOW_BY_NATURE = ("export", "hub", "text.tokenizer", "text.graph_encoder", "convert.tf_checkpoint")
 FRAMEWORKS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 FILES_AND_STRINGS = {"csv", "gzip", "h5py", "io", "json", "os", "pathlib", "re", "zipfile"}
 

@@ -5,9 +5,10 @@ from keras import ops
 
 from keras_elmo import backend
 from keras_elmo.layers.bilm import DIRECTIONS
+from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
 from keras_elmo.layers.vocabulary_softmax import VocabularySoftmax
-from keras_elmo.training.row_adagrad import RowAdagrad
-from keras_elmo.training.sampled_softmax import sampled_softmax_loss
+from keras_elmo.optimizers.row_adagrad import RowAdagrad
+from keras_elmo.text.character_encoder import CharacterEncoder
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -26,8 +27,9 @@ class LanguageModel(keras.Model):
         embedding: `CharCNNEmbedding`, or any layer that maps the ids of distinct words to vectors.
         bilm: `BiLM`.
         vocabulary_size: int, words that are predicted.
-        batch_size: int, rows of a batch.
+        batch_size: int, rows of a batch of training.
         clip_norm: float, largest global norm of the gradient, or `None`.
+        encoder: turns words into the ids that `embedding` reads; `None`: a `CharacterEncoder`.
         **kwargs: `name`, `dtype` of every Keras model.
 
     Example:
@@ -39,7 +41,16 @@ class LanguageModel(keras.Model):
         Peters et al. (2018), Deep contextualized word representations, section 3.1.
     """
 
-    def __init__(self, embedding, bilm, vocabulary_size, batch_size, clip_norm=10.0, **kwargs):
+    def __init__(
+        self,
+        embedding,
+        bilm,
+        vocabulary_size,
+        batch_size=1,
+        clip_norm=10.0,
+        encoder=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.embedding = embedding
         self.bilm = bilm
@@ -48,13 +59,14 @@ class LanguageModel(keras.Model):
         self.vocabulary_size = vocabulary_size
         self.batch_size = batch_size
         self.clip_norm = clip_norm
+        self.encoder = encoder or CharacterEncoder(embedding.max_word_length)
         self.loss_tracker = keras.metrics.Mean(name="loss")
         self.perplexities = [Perplexity(name=f"{name}_perplexity") for name in DIRECTIONS]
         self.build()
 
     def build(self, input_shape=None):
         for layer, shape in (
-            (self.embedding, (None, 50)),
+            (self.embedding, (None, self.encoder.max_word_length)),
             (self.bilm, (None, None, self.bilm.output_dim)),
             (self.softmax, (None, None, self.bilm.output_dim)),
             (self.output_dropout, (None, None, self.bilm.output_dim)),
@@ -157,7 +169,7 @@ class LanguageModel(keras.Model):
         losses, state = self.losses(batch, self.test_state)
         for variable, value in zip(self.test_state, state, strict=True):
             variable.assign(value)
-        self._update_metrics([ops.mean(loss) for loss in losses])
+        self._update_metrics(losses, batch.get("mask"))
         return {metric.name: metric.result() for metric in self.metrics}
 
     def losses(self, batch, state=None):
@@ -198,10 +210,10 @@ class LanguageModel(keras.Model):
         scale = self.clip_norm / ops.maximum(norm, self.clip_norm)
         return [g * scale for g in gradients], [g * scale for g in row_gradients]
 
-    def _update_metrics(self, losses):
-        self.loss_tracker.update_state(sum(losses) / 2)
+    def _update_metrics(self, losses, mask=None):
+        self.loss_tracker.update_state(sum(losses) / 2, mask)
         for metric, loss in zip(self.perplexities, losses, strict=True):
-            metric.update_state(loss)
+            metric.update_state(loss, mask)
 
     def get_config(self):
         return {
@@ -211,13 +223,14 @@ class LanguageModel(keras.Model):
             "vocabulary_size": self.vocabulary_size,
             "batch_size": self.batch_size,
             "clip_norm": self.clip_norm,
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
         }
 
     @classmethod
     def from_config(cls, config):
         layers = {
             key: keras.saving.deserialize_keras_object(config.pop(key))
-            for key in ("embedding", "bilm")
+            for key in ("embedding", "bilm", "encoder")
         }
         return cls(**layers, **config)
 

@@ -18,12 +18,12 @@ from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.models.elmo import Elmo
 from keras_elmo.models.language_model import LanguageModel
+from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.training import checkpoint
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.initialization import initialize
 from keras_elmo.training.progress import Progress
 from keras_elmo.training.recipe import Recipe
-from keras_elmo.training.row_adagrad import RowAdagrad
 from keras_elmo.training.training_batches import TrainingBatches
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.windows import Windows

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from keras_elmo.layers.bilm import DIRECTIONS
-from keras_elmo.training.sampled_softmax import LogUniformSampler
+from keras_elmo.training.sampler import LogUniformSampler
 from keras_elmo.training.windows import round_up
 
 ROWS_STEP = 1024  # rows of the softmax a step touches are padded to a multiple of it

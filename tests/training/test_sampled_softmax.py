@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_elmo.training.sampled_softmax import LogUniformSampler
-from keras_elmo.training.sampled_softmax import sampled_softmax_loss
+from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
+from keras_elmo.training.sampler import LogUniformSampler
 
 
 def loss(inputs, targets, sample, sampler, kernel, bias):

@@ -103,3 +103,17 @@ def test_seed_decides_the_order(corpus):
     np.testing.assert_array_equal(first(1), first(1))
     assert (first(1) != first(2)).any()
     assert (first(1) != first(None)).any()
+
+
+@pytest.mark.parametrize(("batch_size", "unroll"), [(3, 8), (500, 7)])
+def test_complete_batches_hold_every_prediction_once(corpus, batch_size, unroll):
+    vocabulary = Vocabulary.build(corpus)
+    batches = list(Windows(corpus, vocabulary, batch_size, unroll, complete=True))
+    assert sum(batch["mask"].sum() for batch in batches) == corpus.num_predictions()
+    found = np.concatenate([batch["forward_targets"][batch["mask"]] for batch in batches])
+    words = [word for sentence in corpus for word in (*sentence, "</S>")]
+    np.testing.assert_array_equal(np.sort(found), np.sort(vocabulary.encode(words)))
+    whole = list(Windows(corpus, vocabulary, batch_size, unroll))
+    for batch, expected in zip(batches, whole, strict=False):
+        assert batch["mask"].all()
+        np.testing.assert_array_equal(batch["forward"], expected["forward"])

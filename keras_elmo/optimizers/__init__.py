@@ -1,0 +1,1 @@
+"""Optimizers that can update a few rows of a large table."""
