@@ -1,7 +1,9 @@
 """What a model is, in a few lines."""
 
+from keras_elmo.convert.conversion import contents
+from keras_elmo.convert.detect import LOADERS
 from keras_elmo.convert.folder import read_metadata
-from keras_elmo.presets import load
+from keras_elmo.convert.options import read_json
 from keras_elmo.presets import located
 
 
@@ -22,8 +24,9 @@ def describe(source=None):
         '3,456,789'
     """
     with located(source) as (kind, place):
-        elmo = load(source)
-        metadata = {} if isinstance(place, list) else read_metadata(place)
+        elmo = LOADERS[kind](place)
+        metadata = _metadata(kind, place)
+        beside = contents(kind, place)
     embedding, bilm = elmo.embedding, elmo.bilm
     lines = {
         "format": kind,
@@ -40,7 +43,22 @@ def describe(source=None):
     lines["clips"] = f"cell {config['cell_clip']}, projection {config['projection_clip']}"
     lines["skip connections"] = "yes" if bilm.skip_connections else "no"
     lines["vectors"] = f"{bilm.num_layers + 1} layers of {2 * bilm.output_dim:,} numbers a token"
+    for name in ("words", "characters"):
+        entries = getattr(elmo.encoder, name, None)
+        if entries is not None:
+            lines[f"vocabulary of {name}"] = f"{len(entries):,}"
+    lines.update(beside)
     for name, value in metadata.items():
         if value is not None and name not in ("parameter_count", "source"):
             lines[name.replace("_", " ")] = " ".join(str(value).split())
     return lines
+
+
+def _metadata(kind, place):
+    """What the model says of itself: in a folder of ours, or in one of the NLPL repository."""
+    if kind == "keras_elmo":
+        return read_metadata(place)
+    if isinstance(place, list) or not (place / "meta.json").is_file():
+        return {}
+    found = read_json(place / "meta.json")
+    return {name: value for name, value in found.items() if isinstance(value, (str, int, float))}

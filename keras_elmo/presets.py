@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 from keras_elmo.convert import detect
+from keras_elmo.convert import folder
+from keras_elmo.convert import huggingface
 from keras_elmo.convert.archive import opened
 from keras_elmo.convert.download import fetch
 from keras_elmo.convert.published_models import PUBLISHED
@@ -25,6 +27,7 @@ def load(source=None, stateful=False, dtype=None, **elmo_arguments):
             - a path or URL: a folder of ours, a folder or archive with options.json and one HDF5
               file of weights, a checkpoint of bilm-tf or simple_elmo, a TF-Hub elmo module, a
               model of ELMoForManyLangs;
+            - `hf://user/model`: such a folder on the Hugging Face Hub;
             - `(options, weights)`, paths or URLs; `(options, weights, vocabulary)` for a model that
               reads words; `(options, weights, vocabulary, embeddings)` with cached token
               embeddings.
@@ -51,6 +54,26 @@ def load(source=None, stateful=False, dtype=None, **elmo_arguments):
         return detect.LOADERS[kind](place, **arguments)
 
 
+def save_to_preset(elmo, preset, private=False):
+    """Writes a model where `load` finds it again.
+
+    Args:
+        elmo: an `Elmo`.
+        preset: path of a folder, which is replaced if it is there; or `hf://user/model`.
+        private: bool, whether a new repository on the Hugging Face Hub is private.
+
+    Raises:
+        ElmoError: if the hub refuses.
+
+    Example:
+        >>> save_to_preset(keras_elmo.load(), "my_elmo")
+    """
+    if os.fspath(preset).startswith(huggingface.PREFIX):
+        huggingface.push(elmo, preset, private)
+    else:
+        folder.save(elmo, preset)
+
+
 @contextlib.contextmanager
 def located(source=None):
     """Finds a model and tells its kind.
@@ -67,13 +90,15 @@ def located(source=None):
         yield "files", [fetch(url) for url in PUBLISHED[source].urls]
     else:
         path = fetch(PUBLISHED[source].urls[0]) if source in PUBLISHED else _local(source)
-        with opened(path) as folder:
-            yield detect.kind_of(folder), folder
+        with opened(path) as place:
+            yield detect.kind_of(place), place
 
 
 def _local(source):
     """The path of a bundled preset, of a file or folder, or of what lies behind a URL."""
     name = BUNDLED if source is None else os.fspath(source)
+    if name.startswith(huggingface.PREFIX):
+        return huggingface.fetch(name)
     if "://" in name:
         return fetch(name)
     bundled = {path.name: path for path in PRESETS_FOLDER.glob("*/")}

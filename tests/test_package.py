@@ -28,6 +28,7 @@ ORDER = [
     {"layers", "optimizers"},
     {"models"},
     {"convert", "embedding", "export", "presets", "text", "training"},
+    {"tasks"},
     {""},
     {"cli"},
 ]

@@ -99,7 +99,11 @@ def load_folder(folder, **arguments):
         found = ", ".join(sorted(item.name for item in weights)) or "none"
         raise ElmoError(f"{folder}: one .hdf5 file of weights was expected, found {found}")
     options = read_options(folder / OPTIONS)
-    vocabulary = None if "char_cnn" in options.contents else vocabulary_in(folder)
+    vocabulary = None
+    if "char_cnn" not in options.contents:
+        vocabulary = vocabulary_in(folder)
+        if vocabulary is None:
+            raise ElmoError(f"{folder}: this model reads words; put its vocab.txt there")
     return load(folder / OPTIONS, weights[0], vocabulary, **arguments)
 
 
@@ -175,13 +179,9 @@ def read_options(options):
 
 
 def vocabulary_in(folder):
-    """The path of the vocabulary in a folder, or beside it."""
-    places = [folder / name for name in VOCABULARIES]
-    places += [folder.parent / name for name in VOCABULARIES]
-    for path in places:
-        if path.is_file():
-            return path
-    raise ElmoError(f"{folder}: the vocabulary is missing; put it there as vocab.txt")
+    """The path of the vocabulary in a folder, or beside it; `None` without one."""
+    places = [place / name for place in (folder, folder.parent) for name in VOCABULARIES]
+    return next((path for path in places if path.is_file()), None)
 
 
 def read_words(path):

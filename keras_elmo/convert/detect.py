@@ -38,7 +38,7 @@ def kind_of(path):
     """
     names = {item.name for item in path.iterdir()}
     tests = {
-        "keras_elmo": folder.CONFIG in names and folder.WEIGHTS in names,
+        "keras_elmo": folder.CONFIG in names and names & {folder.WEIGHTS, folder.SAFETENSORS},
         "many_langs": names & {many_langs.EMBEDDER, many_langs.ENCODER},
         "tf_hub": tf_hub.GRAPH in names,
         "tf_checkpoint": any(name.endswith(".index") for name in names),

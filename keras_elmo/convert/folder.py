@@ -7,6 +7,8 @@ import h5py
 import keras
 import numpy as np
 
+from keras_elmo.convert import safetensors_file
+from keras_elmo.convert.options import read_json
 from keras_elmo.convert.tensors import check_tensor
 from keras_elmo.errors import ElmoError
 from keras_elmo.files import replaced
@@ -16,16 +18,21 @@ from keras_elmo.version import __version__
 CONFIG = "config.json"
 METADATA = "metadata.json"
 WEIGHTS = "model.weights.h5"
+SAFETENSORS = "model.safetensors"  # may stand in its place
 ASSETS = "assets/tokenizer"  # as in a preset of KerasHub
+TOKENIZER = "tokenizer.json"  # for KerasHub alone
+SOFTMAX = "softmax.weights.h5"  # of a language model, with the words that it predicts
+VOCABULARY = "vocabulary.txt"
 
 
-def save(elmo, folder, dtype=None, **metadata):
+def save(elmo, folder, dtype=None, safetensors=False, **metadata):
     """Writes a model as a folder, whole or not at all.
 
     Args:
         elmo: an `Elmo`.
         folder: path; an old folder of that name is replaced.
         dtype: `"float16"` halves the weights on disk; `None` keeps them as they are.
+        safetensors: bool, whether to write the weights as model.safetensors.
         **metadata: entries added to metadata.json, such as where the model came from.
 
     Example:
@@ -33,10 +40,10 @@ def save(elmo, folder, dtype=None, **metadata):
     """
     with replaced(folder) as temporary:
         temporary.mkdir()
-        write(elmo, temporary, dtype, **metadata)
+        write(elmo, temporary, dtype, safetensors, **metadata)
 
 
-def write(elmo, folder, dtype=None, **metadata):
+def write(elmo, folder, dtype=None, safetensors=False, **metadata):
     """Writes the three files of a model into a folder that is there already."""
     folder = Path(folder)
     config = keras.saving.serialize_keras_object(elmo)
@@ -49,11 +56,29 @@ def write(elmo, folder, dtype=None, **metadata):
         **metadata,
     }
     _write_json(folder / METADATA, entries)
-    (folder / ASSETS).mkdir(parents=True, exist_ok=True)
     elmo.save_assets(folder / ASSETS)
+    _write_json(folder / TOKENIZER, _hub_tokenizer(elmo))
+    if safetensors:
+        safetensors_file.save(elmo, folder / SAFETENSORS, dtype)
+        return
     elmo.save_weights(folder / WEIGHTS)
     if dtype is not None:
         _cast(folder / WEIGHTS, dtype)
+
+
+def write_softmax(folder, weights, biases, words):
+    """Adds the softmax of a language model to a folder.
+
+    Args:
+        folder: path.
+        weights: (words, P) array.
+        biases: (words,) array.
+        words: list of str.
+    """
+    with h5py.File(Path(folder) / SOFTMAX, "w") as file:
+        file["kernel"], file["bias"] = weights, biases
+    text = "".join(f"{word}\n" for word in words)
+    (Path(folder) / VOCABULARY).write_text(text, encoding="utf-8", newline="\n")
 
 
 def load(folder, stateful=False, dtype=None, **elmo_arguments):
@@ -89,7 +114,10 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
     holder = elmo
     if elmo.num_representations != saved["num_representations"]:
         holder = Elmo(**{**saved, "trainable_bilm": elmo.trainable_bilm})  # of the same two layers
-    load_weights(holder, folder / WEIGHTS)
+    if (folder / SAFETENSORS).exists():
+        safetensors_file.load(holder, folder / SAFETENSORS)
+    else:
+        load_weights(holder, folder / WEIGHTS)
     elmo.source = read_metadata(folder).get("source")
     return elmo
 
@@ -149,21 +177,21 @@ def _cast(path, dtype):
         old.visititems(copy)
 
 
+def _hub_tokenizer(elmo):
+    """What `keras_elmo.hub.ElmoTokenizer` would write."""
+    return {
+        "module": "keras_elmo.hub",
+        "class_name": "ElmoTokenizer",
+        "registered_name": "keras_elmo>ElmoTokenizer",
+        "config": {
+            "name": "elmo_tokenizer",
+            "encoder": keras.saving.serialize_keras_object(elmo.encoder),
+        },
+    }
+
+
 def _write_json(path, contents):
     path.write_text(json.dumps(contents, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def read_json(path):
-    """The object in a JSON file; an ElmoError says what is wrong with it."""
-    try:
-        contents = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ElmoError(f"{path}: no such file; the folder is not complete") from None
-    except ValueError as error:
-        raise ElmoError(f"{path}: not a JSON file ({_line(error)})") from None
-    if not isinstance(contents, dict):
-        raise ElmoError(f"{path}: must hold a JSON object")
-    return contents
 
 
 def _line(error):

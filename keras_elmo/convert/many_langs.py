@@ -153,6 +153,7 @@ def _embedding(structure, encoder, dtype):
             num_chars=len(encoder.characters) + 1,
             activation=structure.get(sizes, "activation", kinds=(str,)),
             max_word_length=encoder.max_characters,
+            name="characters",
             dtype=dtype,
         )
     if encoder.words is None:

@@ -45,7 +45,7 @@ def load(folder, **arguments):
         Peters et al. (2018), Deep contextualized word representations, section 3.4.
     """
     options = read_options(folder / OPTIONS)
-    words = None if "char_cnn" in options.contents else read_words(vocabulary_in(folder))
+    words = None if "char_cnn" in options.contents else _words(folder)
     prefix = newest(folder)
     tensors = published_tensors(read_variables(prefix))
     return published.build(prefix, options, tensors, words, **arguments)
@@ -70,10 +70,22 @@ def load_softmax(folder):
     tensors = published_tensors(read_variables(prefix))
     if not {"softmax/W", "softmax/b"} <= set(tensors):
         raise ElmoError(f"{prefix}: has no softmax; it cannot score words")
-    words = read_words(vocabulary_in(folder))
+    words = _words(folder)
     weights = check_tensor(prefix, "softmax/W", tensors["softmax/W"], (len(words), None))
     biases = check_tensor(prefix, "softmax/b", tensors["softmax/b"], (len(words),))
     return weights, biases, words
+
+
+def _words(folder):
+    path = vocabulary_in(folder)
+    if path is None:
+        raise ElmoError(f"{folder}: the vocabulary is missing; put it there as vocab.txt")
+    return read_words(path)
+
+
+def variable_names(folder):
+    """The names of all variables of the checkpoint in a folder."""
+    return list(read_variables(newest(folder), slots=True))
 
 
 def newest(folder):
@@ -124,7 +136,7 @@ def read_variables(prefix, slots=False):
         if sum(float(np.prod(shape, dtype=float)) for shape in shapes.values()) > size:
             raise ElmoError(f"{prefix}: truncated; get the files again")
         return {name: reader.get_tensor(name) for name in names}
-    except (tf.errors.OpError, RuntimeError, ValueError, MemoryError) as error:
+    except (tf.errors.OpError, LookupError, RuntimeError, ValueError, MemoryError) as error:
         if isinstance(error, ElmoError):
             raise
         line = str(error).strip().split("\n")[0]

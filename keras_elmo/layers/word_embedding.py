@@ -56,7 +56,7 @@ class WordEmbedding(keras.layers.Layer):
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.max_word_length = 1 + (characters.max_word_length if characters else 0)
-        self.max_width = characters.max_width if characters else 0
+        self.max_width = 1 + (characters.max_width if characters else 0)
         self._joined_dim = word_dim + (characters.output_dim if characters else 0)
         self.output_dim = projection_dim or self._joined_dim
 
@@ -81,7 +81,8 @@ class WordEmbedding(keras.layers.Layer):
     def call(self, ids, training=None):
         x = ops.take(ops.cast(self.table, self.compute_dtype), ids[..., 0], axis=0)
         if self.characters is not None:
-            x = ops.concatenate([x, self.characters(ids[..., 1:], training=training)], axis=-1)
+            characters = self.characters(ids[..., 1:], training=training)
+            x = ops.concatenate([x, ops.cast(characters, x.dtype)], axis=-1)
         return x if self.projection_dim is None else self.projection(x)
 
     def compute_mask(self, ids, mask=None):

@@ -14,7 +14,8 @@ class CharacterEncoder:
     """Words to rows of character ids, as `keras_elmo.batch_to_ids` makes them.
 
     Attributes of every encoder: `max_word_length`, ids a row; `boundary_ids`, the rows of the
-    begin and the end of a sentence; `pad_id`, which fills a row behind the word.
+    begin and the end of a sentence; `pad_id`, which fills a row behind the word; `assets`, the
+    names of its files.
 
     Args:
         max_word_length: int, ids a word.
@@ -28,6 +29,7 @@ class CharacterEncoder:
     """
 
     pad_id = PAD_CHAR
+    assets = ()
 
     def __init__(self, max_word_length=MAX_WORD_LENGTH):
         self.max_word_length = max_word_length

@@ -69,6 +69,12 @@ class VocabularyEncoder:
         self._characters = _ids("characters", characters, needed)
 
     @property
+    def assets(self):
+        """The names of the files that hold the vocabularies."""
+        vocabularies = {"words": self.words, "characters": self.characters}
+        return [f"{name}.txt" for name, entries in vocabularies.items() if entries is not None]
+
+    @property
     def pad_id(self):
         """What fills a row behind the word; `None` without characters."""
         return self._characters[PAD] if self._characters else None
@@ -119,6 +125,7 @@ class VocabularyEncoder:
         """Writes each vocabulary into a text file: an entry a line, the line is its id."""
         for name, entries in (("words", self.words), ("characters", self.characters)):
             if entries is not None:
+                Path(folder).mkdir(parents=True, exist_ok=True)
                 text = "".join(f"{entry}\n" for entry in entries)
                 (Path(folder) / f"{name}.txt").write_text(text, encoding="utf-8", newline="\n")
 

@@ -9,6 +9,7 @@ from keras_elmo.convert import archive
 from keras_elmo.convert.archive import opened
 from tests.convert.fuzz import broken
 from tests.convert.fuzz import fails
+from tests.convert.fuzz import refusal
 
 pytestmark = pytest.mark.minimal
 
@@ -57,15 +58,9 @@ class TestBothKinds:
     def test_broken_files_raise_our_error_only(self, write, name, tmp_path):
         path = write(tmp_path / name, {"options.json": b"{}" * 500, "model.hdf5": b"abc" * 99})
         data = path.read_bytes()
-        refused = 0
         for seed in range(60):
             path.write_bytes(broken(data, seed))
-            try:
-                keras_elmo.load(path)
-            except keras_elmo.ElmoError as error:
-                assert "\n" not in str(error)
-                refused += 1
-        assert refused == 60
+            assert refusal(lambda: keras_elmo.load(path))
 
 
 def test_refuses_links_in_a_tar(tmp_path):

@@ -1,0 +1,300 @@
+import gzip
+import json
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+import keras_elmo
+from keras_elmo.convert import bilm_hdf5
+from tests import fixtures
+from tests.convert.fuzz import check_reader
+from tests.convert.fuzz import fails
+
+ALLENNLP = [
+    "m1_relu_hw2_l2",
+    "m2_tanh_hw1_l1_noclip",
+    "m3_relu_hw0_l3",
+    "m4_tanh_hw2_l2_clipbites",
+    "m5_relu_hw1_l3_clipbites",
+    "m6_tanh_hw2_l2_cellcliponly",
+]
+SIMPLE_ELMO = [
+    "t1_noskip_relu_hw2_l2",
+    "t2_noskip_tanh_hw1_l3_clipbites",
+    "t3_noprojections_hw1_l2",
+    "t4_maxchars16_nohwkey_l2",
+]
+WORDS = ["<S>", "</S>", "<UNK>", "the", "cat", "sat"]
+
+
+def numpy(x):
+    return keras.ops.convert_to_numpy(x)
+
+
+def layers_of(elmo, sentences):
+    return numpy(elmo(elmo.encoder.encode_batch(sentences))["layers"])
+
+
+@pytest.mark.parametrize("name", ALLENNLP)
+def test_matches_allennlp_in_every_layer(name, shared_data):
+    folder = shared_data / "fixtures-golden" / "A-allennlp" / name
+    golden = np.load(folder / "golden.npz")
+    elmo = keras_elmo.load(folder, keep_boundaries=True)
+    outputs = elmo(golden["char_ids"].astype("int32"))
+    for k in range(elmo.bilm.num_layers + 1):
+        expected = golden[f"call1/act{k}"]
+        np.testing.assert_allclose(numpy(outputs["layers"][:, k]), expected, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(numpy(outputs["mask"]), golden["mask"])
+
+
+@pytest.mark.parametrize("name", SIMPLE_ELMO)
+def test_matches_simple_elmo_in_every_layer(name, shared_data):
+    folder = shared_data / "fixtures-golden" / "A-simple_elmo" / name
+    golden = np.load(folder / "golden.npz")
+    elmo = keras_elmo.load(folder)
+    mask = golden["mask_nobound"]
+    char_ids = golden["char_ids_with_boundaries"][:, 1:-1] * mask[..., None]
+    found = numpy(elmo(char_ids.astype("int32"))["layers"])
+    expected = golden["call1/lm_embeddings"] * mask[:, None, :, None]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.minimal
+@pytest.mark.parametrize("variant", fixtures.VARIANTS)
+def test_written_back_bit_for_bit(variant, published_model, tmp_path):
+    options, weights = published_model(variant)
+    elmo = keras_elmo.load((options, weights))
+    bilm_hdf5.save(elmo, tmp_path / "options.json", tmp_path / "weights.hdf5")
+    assert json.loads((tmp_path / "options.json").read_text()) == json.loads(options.read_text())
+    found, expected = (bilm_hdf5.read_hdf5(p) for p in (tmp_path / "weights.hdf5", weights))
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+@pytest.mark.minimal
+def test_numbers_of_characters_in_the_options_do_not_matter(published_model, tmp_path):
+    options, weights = published_model("plain")
+    contents = json.loads(options.read_text())
+    results = []
+    for number in (261, 262, None):
+        contents["char_cnn"]["n_characters"] = number
+        elmo = bilm_hdf5.load(contents, weights)
+        assert numpy(elmo.embedding.char_embeddings).shape[0] == 262
+        assert not numpy(elmo.embedding.char_embeddings)[0].any()
+        results.append(layers_of(elmo, [["A", "word"]]))
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+@pytest.fixture
+def word_model(tmp_path):
+    """Paths of options, weights and vocabulary of a model that reads words."""
+    options, arrays = fixtures.make_model("plain")
+    del options["char_cnn"]
+    arrays = {name: array for name, array in arrays.items() if name.startswith("RNN")}
+    arrays["embedding"] = np.random.default_rng(5).normal(size=(6, 8)).astype("float32")
+    paths = fixtures.write_model(tmp_path, options, arrays)
+    (tmp_path / "vocab.txt").write_text("".join(f"{word}\n" for word in WORDS))
+    return (*paths, tmp_path / "vocab.txt"), arrays["embedding"]
+
+
+@pytest.mark.minimal
+def test_a_model_that_reads_words(word_model):
+    paths, table = word_model
+    elmo = keras_elmo.load(paths)
+    found = layers_of(elmo, [["the", "dog", "sat"], ["cat"]])
+    np.testing.assert_array_equal(found[0, 0], np.tile(table[[3, 2, 5]], 2))
+    np.testing.assert_array_equal(layers_of(elmo, [["cat"]])[0], found[1, :, :1])
+    kept = keras_elmo.load(paths, keep_boundaries=True)
+    found = layers_of(kept, [["cat"]])[0, 0]
+    np.testing.assert_array_equal(found, np.tile(table[[0, 4, 1]], 2))
+
+
+@pytest.mark.minimal
+def test_a_model_that_reads_words_goes_there_and_back(word_model, tmp_path):
+    paths, _ = word_model
+    elmo = keras_elmo.load(paths)
+    back = tmp_path / "back"
+    new = [back / name for name in ("options.json", "weights.hdf5", "vocab.txt")]
+    bilm_hdf5.save(elmo, *new)
+    for old, found in ((bilm_hdf5.read_hdf5(p) for p in (paths[1], new[1])),):
+        assert found.keys() == old.keys()
+        assert all((found[name] == old[name]).all() for name in old)
+    again = keras_elmo.load(back)  # the vocabulary is found in the folder
+    sentences = [["the", "dog"], []]
+    np.testing.assert_array_equal(layers_of(again, sentences), layers_of(elmo, sentences))
+
+
+@pytest.mark.minimal
+def test_a_vocabulary_may_be_compressed(word_model):
+    paths, _ = word_model
+    packed = paths[2].with_suffix(".txt.gz")
+    packed.write_bytes(gzip.compress(paths[2].read_bytes()))
+    assert keras_elmo.load((*paths[:2], packed)).encoder.words == WORDS
+
+
+@pytest.mark.minimal
+def test_cached_token_embeddings_stand_for_the_characters(published_model, tmp_path):
+    pair = published_model("plain")
+    elmo = keras_elmo.load(pair)
+    vocabulary, embeddings = tmp_path / "vocab.txt", tmp_path / "embeddings.hdf5"
+    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
+    bilm_hdf5.save_embeddings(elmo, vocabulary, embeddings, batch_size=4)
+    with h5py.File(embeddings) as file:
+        assert file["embedding"].shape == (6, 8)
+        assert file["embedding"].dtype == np.float32
+    cached = keras_elmo.load((*pair, vocabulary, embeddings))
+    sentences = [["the", "cat", "sat"], [], ["sat"]]
+    found, expected = layers_of(cached, sentences), layers_of(elmo, sentences)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_cached_token_embeddings_match_bilm_tf(shared_data, tmp_path):
+    folder = shared_data / "fixtures-allennlp"
+    elmo = keras_elmo.load((folder / "options.json", folder / "lm_weights.hdf5"))
+    bilm_hdf5.save_embeddings(elmo, folder / "vocab_test.txt", tmp_path / "embeddings.hdf5")
+    with (
+        h5py.File(tmp_path / "embeddings.hdf5") as found,
+        h5py.File(folder / "elmo_token_embeddings.hdf5") as expected,
+    ):
+        np.testing.assert_allclose(
+            found["embedding"][...], expected["embedding"][...], rtol=0, atol=1e-5
+        )
+
+
+def _changed(published_model, tmp_path, change):
+    options, weights = published_model("plain")
+    path = tmp_path / "weights.hdf5"
+    path.write_bytes(weights.read_bytes())
+    with h5py.File(path, "a") as file:
+        change(file)
+    return options, path
+
+
+def _replace(file, name, array):
+    del file[name]
+    file[name] = array
+
+
+CELL = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
+
+
+@pytest.mark.minimal
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.pop("CNN_proj/W_proj"), ["CNN_proj/W_proj", "missing"]),
+        (lambda f: f.pop(f"{CELL}/W_P_0"), [f"{CELL}/W_P_0", "missing"]),
+        (lambda f: _replace(f, "CNN/b_cnn_1", np.ones(5, "f4")), ["CNN/b_cnn_1", "(5,)", "(4,)"]),
+        (lambda f: f[f"{CELL}/B"].write_direct(np.full(48, np.nan, "f4")), [f"{CELL}/B", "NaN"]),
+        (lambda f: _replace(f, "CNN/W_cnn_0", np.zeros((1, 1, 4, 4), "f4")), ["W_cnn_0", "zeros"]),
+        (lambda f: _replace(f, "char_embed", np.ones((261, 4), "i4")), ["char_embed", "int32"]),
+        (lambda f: _replace(f, "char_embed", np.float32(1.0)), ["char_embed", "()"]),
+        (lambda f: _replace(f, "char_embed", h5py.ExternalLink("x.h5", "/y")), ["link", "refused"]),
+        (lambda f: _replace(f, "char_embed", h5py.SoftLink("/y")), ["link", "refused"]),
+        (lambda f: [f.pop(name) for name in list(f)], ["no weights of a biLM", "nothing"]),
+    ],
+)
+def test_says_which_tensor_is_wrong(change, words, published_model, tmp_path):
+    options, weights = _changed(published_model, tmp_path, change)
+    fails(lambda: keras_elmo.load((options, weights)), weights, *words)
+
+
+@pytest.mark.minimal
+def test_refuses_a_tensor_that_lies_elsewhere_or_claims_too_much(published_model, tmp_path):
+    def external(file):
+        del file["char_embed"]
+        place = [(str(tmp_path / "other"), 0, h5py.h5f.UNLIMITED)]
+        file.create_dataset("char_embed", (261, 4), "f4", external=place)
+
+    pair = _changed(published_model, tmp_path, external)
+    fails(lambda: keras_elmo.load(pair), "char_embed", "another file")
+
+    def bomb(file):
+        del file["char_embed"]
+        file.create_dataset("char_embed", (10**9, 10), "f4", chunks=(10**4, 10), compression=9)
+
+    pair = _changed(published_model, tmp_path, bomb)
+    fails(lambda: keras_elmo.load(pair), "char_embed", "claims")
+
+
+@pytest.mark.minimal
+@pytest.mark.parametrize(
+    ("keys", "value", "words"),
+    [
+        (["lstm", "dim"], None, ["lstm.dim", "None"]),
+        (["lstm", "dim"], "12", ["lstm.dim", "int"]),
+        (["lstm", "dim"], 0, ["lstm.dim", "at least 1"]),
+        (["lstm", "dim"], 13, ["tensor"]),
+        (["lstm", "n_layers"], 3, ["Cell2", "missing"]),
+        (["lstm", "projection_dim"], 4_000_000, ["lstm.projection_dim", "4000000"]),
+        (["lstm", "cell_clip"], -1, ["lstm.cell_clip", "-1"]),
+        (["char_cnn", "filters"], [[1, 4], [2]], ["char_cnn.filters"]),
+        (["char_cnn", "filters"], [], ["char_cnn.filters"]),
+        (["char_cnn", "filters"], [[1, 4], [2, 5]], ["tensor"]),
+        (["char_cnn", "activation"], "gelu", ["gelu"]),
+        (["char_cnn", "n_highway"], -1, ["char_cnn.n_highway"]),
+        (["char_cnn"], None, ["vocabulary"]),
+        (["lstm"], None, ["lstm"]),
+    ],
+)
+def test_says_which_option_is_wrong(keys, value, words, published_model, tmp_path):
+    options, weights = published_model("plain")
+    contents = json.loads(options.read_text())
+    place = contents
+    for key in keys[:-1]:
+        place = place[key]
+    if value is None:
+        del place[keys[-1]]
+    else:
+        place[keys[-1]] = value
+    path = tmp_path / "options.json"
+    path.write_text(json.dumps(contents))
+    fails(lambda: keras_elmo.load((path, weights)), *words)
+
+
+@pytest.mark.minimal
+def test_the_wrong_file(published_model, tmp_path):
+    options, weights = published_model("plain")
+    vectors = tmp_path / "vectors.hdf5"
+    with h5py.File(vectors, "w") as file:
+        file["0"] = np.ones((3, 2, 16), "f4")
+        file["sentence_to_index"] = "{}"
+    fails(lambda: keras_elmo.load((options, vectors)), vectors, "embeddings, not weights")
+    fails(lambda: keras_elmo.load((options, tmp_path / "no.hdf5")), "no.hdf5", "no such")
+    fails(lambda: keras_elmo.load((options, options)), options, "not an HDF5 file")
+    fails(lambda: keras_elmo.load((weights, weights)), weights, "not a JSON file")
+    fails(lambda: keras_elmo.load((options,)), "pair")
+    fails(lambda: keras_elmo.load(weights), weights, "(options, weights)")
+
+
+@pytest.mark.minimal
+def test_refuses_to_write_what_has_no_place(tmp_path):
+    embedding = keras_elmo.layers.WordEmbedding(
+        9, 3, keras_elmo.CharCNNEmbedding([[1, 4]]), projection_dim=4
+    )
+    bilm = keras_elmo.BiLM(num_layers=1, units=4, projection_dim=4)
+    elmo = keras_elmo.Elmo(embedding, bilm, encoder=_Encoder())
+    fails(lambda: bilm_hdf5.save(elmo, tmp_path / "o.json", tmp_path / "w.hdf5"), "vocabulary")
+    assert list(tmp_path.iterdir()) == []
+
+
+class _Encoder:
+    max_word_length = 51
+    boundary_ids = ((1,) * 51, (2,) * 51)
+    markers = ()
+
+
+@pytest.mark.minimal
+def test_broken_files_raise_our_error_only(published_model, tmp_path):
+    options, weights = published_model("plain")
+    path = tmp_path / "weights.hdf5"
+    path.write_bytes(weights.read_bytes())
+    check_reader(lambda: bilm_hdf5.read_hdf5(path), path, 150)
+    path = tmp_path / "options.json"
+    path.write_bytes(options.read_bytes())
+    check_reader(lambda: bilm_hdf5.read_options(path).filters("char_cnn", "filters"), path, 150)
