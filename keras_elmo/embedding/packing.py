@@ -73,7 +73,8 @@ def pack(lengths, batch_tokens):
             own = sum(lengths[k] > width // 2 for k in left)
         rows = _Rows(width)
         rows.fill(left[:own], lengths, grow=True)
-        rows.add(-len(rows.content) % max_rows if own < len(left) else 0)
+        rest = sum(lengths[k] for k in left[own:])
+        rows.add(min(-len(rows.content) % max_rows, rest // width))
         left = rows.fill(left[own:], lengths, grow=False)
         content = [row for row in rows.content if row]
         for first in range(0, len(content), max_rows):
