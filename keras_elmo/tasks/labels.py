@@ -1,0 +1,40 @@
+"""Labels of whole examples: classes or numbers."""
+
+import numpy as np
+
+from keras_elmo.errors import ElmoError
+
+
+def distinct_labels(labels):
+    """The distinct labels, sorted; of a list of labels or of a list of lists.
+
+    A list without repetition keeps its order.
+
+    Example:
+        >>> distinct_labels([["O", "B-PER"], ["O"]])
+        ['B-PER', 'O']
+    """
+    labels = list(labels)
+    flat = [x for part in labels for x in ([part] if isinstance(part, str) else part)]
+    found = dict.fromkeys(flat)
+    return flat if len(found) == len(flat) else sorted(found)
+
+
+def encode_class(ids, label, number):
+    """The id of a label."""
+    if label not in ids:
+        raise ElmoError(
+            f"example {number}: the label {label!r} is not among the labels ({', '.join(ids)}); "
+            "give all labels as `labels`"
+        )
+    return np.int32(ids[label])
+
+
+def check_every_class(ids, targets):
+    """Refuses training targets that leave out a class."""
+    missing = [label for label in ids if label not in set(targets)]
+    if missing:
+        raise ElmoError(
+            f"no training example of the label {missing[0]!r}; leave it out of `labels`, or "
+            "fit with strict=False"
+        )

@@ -1,0 +1,126 @@
+"""Sentences or pairs of them with a label, from files of columns: GLUE, SNLI, your own."""
+
+from keras_elmo.errors import ElmoError
+from keras_elmo.tasks.readers.lines import Faults
+from keras_elmo.tasks.readers.lines import lines
+
+# Columns of the text, the column of the label, and whether labels are numbers.
+GLUE = {
+    "CoLA": (["3"], "1", False),
+    "SST-2": (["sentence"], "label", False),
+    "MRPC": (["#1 String", "#2 String"], "Quality", False),
+    "QQP": (["question1", "question2"], "is_duplicate", False),
+    "STS-B": (["sentence1", "sentence2"], "score", True),
+    "MNLI": (["sentence1", "sentence2"], "gold_label", False),
+    "QNLI": (["question", "sentence"], "label", False),
+    "RTE": (["sentence1", "sentence2"], "label", False),
+    "WNLI": (["sentence1", "sentence2"], "label", False),
+}
+
+
+def read_glue(path, task, strict=True):
+    """Reads train.tsv or dev.tsv of a GLUE task.
+
+    Args:
+        path: file, also `.gz`.
+        task: one of CoLA, SST-2, MRPC, QQP, STS-B, MNLI, QNLI, RTE, WNLI.
+        strict: bool, see `read_table`.
+
+    Returns:
+        As `read_table`.
+
+    Example:
+        >>> pairs, labels = read_glue("RTE/train.tsv", "RTE")
+    """
+    if task not in GLUE:
+        raise ElmoError(f"unknown GLUE task {task!r}: use one of {', '.join(GLUE)}")
+    texts, label, numbers = GLUE[task]
+    return read_table(path, texts, label, numbers, strict)
+
+
+def read_table(path, texts=("sentence",), label="label", numbers=False, strict=True):
+    """Reads sentences, or pairs, and their labels from a file of columns set apart by tabs.
+
+    There is no quoting, as in GLUE. Lines whose label is `-` (no annotators agreed, SNLI) are
+    left out.
+
+    Args:
+        path: file, also `.gz`.
+        texts: names of the one or two columns of text in the first line; or their numbers from
+            0 as str ("3"), where the first line is data already.
+        label: name or number of the column of the label.
+        numbers: bool, whether labels are numbers (similarities).
+        strict: bool. False leaves out lines with another number of columns, without a text or
+            with a label that is no number.
+
+    Returns:
+        A list of str, or of pairs of str; a list of str, or of float.
+
+    Raises:
+        ElmoError: at the first fault, with its line; if a column is missing or no line is left.
+
+    Example:
+        >>> sentences, labels = read_table("train.tsv")
+        >>> pairs, labels = read_table("train.tsv.gz", ["premise", "hypothesis"])
+    """
+    rows = lines(path)
+    wanted = [*texts, label]
+    if all(name.isdigit() for name in wanted):
+        width, columns = None, [int(name) for name in wanted]
+    else:
+        width, columns = _header(path, next(rows, (1, ""))[1].split("\t"), wanted)
+    examples, labels = [], []
+    with Faults(path, strict) as faults:
+        for number, line in rows:
+            cells = line.split("\t")
+            width = width or len(cells)
+            found = _row(cells, width, columns, numbers, lambda m, n=number: faults.add(n, *m))
+            if found and found[-1] != "-":
+                examples.append(found[0] if len(texts) == 1 else tuple(found[:-1]))
+                labels.append(found[-1])
+    if not examples:
+        raise ElmoError(f"{path}: holds no example")
+    return examples, labels
+
+
+def _header(path, names, wanted):
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise ElmoError(f"{path}: no column {missing[0]!r} in the first line, only {names}")
+    return len(names), [names.index(name) for name in wanted]
+
+
+def _row(cells, width, columns, numbers, fault):
+    if len(cells) != width:
+        fault((f"{len(cells)} columns where {width} belong", "left out"))
+        return None
+    row = [cells[column].strip() for column in columns]
+    if not all(row):
+        fault(("an empty text or label", "left out"))
+        return None
+    if numbers:
+        try:
+            row[-1] = float(row[-1])
+        except ValueError:
+            fault((f"the label {row[-1]!r} is not a number", "left out"))
+            return None
+    return row
+
+
+def read_parallel(path, strict=True):
+    """Reads translations: a sentence, a tab and its translation a line.
+
+    Args:
+        path: file, also `.gz`.
+        strict: bool. False leaves out lines without exactly one tab, or with an empty side.
+
+    Returns:
+        Two lists of str.
+
+    Raises:
+        ElmoError: at the first fault, with its line.
+
+    Example:
+        >>> english, russian = read_parallel("train.tsv")
+    """
+    return read_table(path, ["0"], "1", strict=strict)
