@@ -206,7 +206,7 @@ class Embedder:
 
     def _vectors(self, words):
         with self._words_lock:
-            return self._words.table[self._words.rows(words)]
+            return self._words(words)
 
     def _prepare(self, window):
         x = self._vectors(list(chain.from_iterable(window)))  # (tokens, P)

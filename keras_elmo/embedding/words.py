@@ -27,7 +27,7 @@ class WordVectors:
 
     Example:
         >>> vectors = WordVectors(elmo.embedding, elmo.encoder)
-        >>> vectors.table[vectors.rows(["a", "word", "a"])].shape
+        >>> vectors(["a", "word", "a"]).shape
         (3, 16)
     """
 
@@ -42,15 +42,8 @@ class WordVectors:
         )
         self.boundaries = self._vectors(np.array(encoder.boundary_ids, dtype=np.int32))
 
-    def rows(self, words):
-        """Rows of `table` that hold the vectors of these words, until the next call.
-
-        Args:
-            words: list of str.
-
-        Returns:
-            int array of shape `(len(words),)`.
-        """
+    def __call__(self, words):
+        """The vectors of a list of str, float32 of shape (len(words), P)."""
         types = dict.fromkeys(words)
         new = [word for word in types if word not in self._rows]
         if len(self._rows) + len(new) > self.capacity:
@@ -62,7 +55,8 @@ class WordVectors:
             first = len(self._rows)
             self.table[first : first + len(new)] = self._vectors(self.encoder.encode_words(new))
             self._rows.update(zip(new, range(first, first + len(new)), strict=True))
-        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+        rows = np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+        return self.table[rows]
 
     def clear(self):
         """Empties the table."""
