@@ -1,10 +1,32 @@
 """The only file that asks which backend runs: loops over time, compilation, gradients off."""
 
 import functools
+import importlib.util
+import os
+import subprocess
+import sys
 
 import keras
 
+from keras_elmo.errors import ElmoError
+
 BACKEND = keras.backend.backend()
+
+
+def require(name):
+    """Refuses to go on where Keras runs on another backend."""
+    if name != BACKEND:
+        raise ElmoError(
+            f"this runs on {name}, but Keras runs on {BACKEND}: set KERAS_BACKEND={name}"
+        )
+
+
+def run_command_on(name):
+    """Runs `keras-elmo` once more with the same arguments on a backend; returns its status."""
+    if importlib.util.find_spec(name) is None:
+        raise ElmoError(f'this needs the package {name}: pip install "keras-elmo[{name}]"')
+    command = [sys.executable, "-c", "from keras_elmo.cli import main; main()", *sys.argv[1:]]
+    return subprocess.run(command, env={**os.environ, "KERAS_BACKEND": name}).returncode
 
 
 def scan(step, inputs, state, reverse=False):
@@ -44,8 +66,10 @@ def _tensorflow_scan(step, inputs, state, reverse):
     outputs = tf.TensorArray(state[0].dtype, size=time, element_shape=state[0].shape)
 
     def body(t, state, outputs):
-        state, output = step(state, tuple(x.read(t) for x in slices))
-        return t + 1, state, outputs.write(t, output)
+        new, output = step(state, tuple(x.read(t) for x in slices))
+        for after, before in zip(new, state, strict=True):
+            after.set_shape(before.shape)  # a batch of one and an unknown one broadcast to unknown
+        return t + 1, new, outputs.write(t, output)
 
     # maximum_iterations lets XLA size the stacks that the gradient needs.
     _, state, outputs = tf.while_loop(

@@ -1,6 +1,7 @@
 """A Keras model on character ids as a plain TensorFlow function that owns its weights."""
 
 import importlib
+from functools import partial
 from pathlib import Path
 
 import keras
@@ -25,11 +26,7 @@ def require(package, extra):
 
 def tensorflow():
     """TensorFlow, where Keras runs on it."""
-    if backend.BACKEND != "tensorflow":
-        raise ElmoError(
-            f"models are exported on the TensorFlow backend, Keras runs on {backend.BACKEND}: "
-            "set KERAS_BACKEND=tensorflow, or save the model and run `keras-elmo export`"
-        )
+    backend.require("tensorflow")
     return require("tensorflow", "tensorflow")
 
 
@@ -43,19 +40,20 @@ def check_target(path, suffix=""):
     return path
 
 
+def check_choice(option, value, choices):
+    """Refuses a value that is none of the choices."""
+    if value not in choices:
+        raise ElmoError(f"{option}: use {', '.join(choices)}, not {value!r}")
+
+
 def check_elmo(elmo):
-    """Refuses an Elmo whose answer would not depend on its words alone."""
+    """Refuses an Elmo that answers more than its words ask for."""
     if elmo.bilm.stateful:
         raise ElmoError("a stateful model can't be exported; load it with stateful=False")
     if elmo.keep_boundaries:
         raise ElmoError(
             "a model that keeps the boundaries can't be exported; load it with "
             "keep_boundaries=False"
-        )
-    if not hasattr(elmo.embedding, "max_word_length"):
-        raise ElmoError(
-            f"only models that read characters can be exported, not a "
-            f"{type(elmo.embedding).__name__}"
         )
 
 
@@ -95,41 +93,47 @@ def function(model, dtype="float32"):
     return module, answer
 
 
-def select(model, answer, outputs=OUTPUTS):
-    """Narrows what an Elmo answers to named outputs; of another model, names its outputs.
+def traced(model, outputs, shapes=((None, None),)):
+    """A model as TensorFlow functions of `char_ids` that share its weights.
 
     Args:
-        model: the Keras model.
-        answer: the function of it, from `function`.
-        outputs: for an Elmo: any of `"mix"`, `"top"`, `"all"`.
+        model: a Keras model whose one input is character ids (batch, time, characters).
+        outputs: of an Elmo: any of `"mix"`, `"top"`, `"all"`, answered as `elmo` (or `elmo_0`,
+            `elmo_1`, ...), `top` and `layers`. Another model answers what it always does.
+        shapes: list of pairs (batch, time), `None` for any; one function each.
 
     Returns:
-        A function of character ids that returns a dict of tensors.
+        A `tf.Module` with the weights, and a list of `tf.function`s that answer dicts of tensors.
 
     Raises:
-        ElmoError: if an output is unknown.
+        ElmoError: if an output is unknown, or the model has other inputs.
 
     Example:
-        >>> select(elmo, answer, ["top"])(char_ids)["top"]
+        >>> module, [function] = traced(keras_elmo.load(), ["top"])
+        >>> function(tf.constant(keras_elmo.batch_to_ids([["Hello"]])))["top"].shape[:2]
+        TensorShape([1, 1])
     """
-    unknown = [name for name in outputs if name not in OUTPUTS]
-    if unknown or not outputs:
-        raise ElmoError(f"outputs must be any of {', '.join(OUTPUTS)}, not {unknown}")
+    if not outputs:
+        raise ElmoError(f"outputs: name at least one of {', '.join(OUTPUTS)}")
+    for name in outputs:
+        check_choice("outputs", name, OUTPUTS)
+    characters = _characters(model)
+    module, answer = function(model)
+    select = partial(_select, outputs=outputs) if isinstance(model, Elmo) else _named
 
     def selected(char_ids):
-        found = answer(char_ids)
-        if not isinstance(model, Elmo):
-            return found if isinstance(found, dict) else {"output": found}
-        chosen = {}
-        if "mix" in outputs:
-            chosen.update(mixes(found))
-        if "top" in outputs:
-            chosen["top"] = found["layers"][:, -1]
-        if "all" in outputs:
-            chosen["layers"] = found["layers"]
-        return chosen
+        return select(answer(char_ids))
 
-    return selected
+    specs = [((*shape, characters), "int32") for shape in shapes]
+    return module, [signature(selected, char_ids=spec) for spec in specs]
+
+
+def signature(function, **inputs):
+    """A `tf.function` of named inputs, each a pair of shape and dtype."""
+    import tensorflow as tf
+
+    specs = [tf.TensorSpec(*spec, name=name) for name, spec in inputs.items()]
+    return tf.function(function, input_signature=specs, autograph=False)
 
 
 def mixes(outputs):
@@ -137,11 +141,25 @@ def mixes(outputs):
     return {name: outputs[name] for name in output_names(len(outputs) - 2)}
 
 
-def input_shape(model):
-    """The shape (None, None, characters) of a model's one input, character ids."""
+def _select(found, outputs):
+    chosen = {}
+    if "mix" in outputs:
+        chosen.update(mixes(found))
+    if "top" in outputs:
+        chosen["top"] = found["layers"][:, -1]
+    if "all" in outputs:
+        chosen["layers"] = found["layers"]
+    return chosen
+
+
+def _named(found):
+    return found if isinstance(found, dict) else {"output": found}
+
+
+def _characters(model):
     shapes = [tuple(x.shape) for x in model.inputs]
     if len(shapes) != 1 or len(shapes[0]) != 3 or shapes[0][-1] is None:
         raise ElmoError(
             f"the model must read character ids (batch, time, characters), not {shapes}"
         )
-    return shapes[0]
+    return shapes[0][-1]

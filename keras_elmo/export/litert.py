@@ -2,7 +2,6 @@
 
 import tempfile
 
-from keras_elmo.errors import ElmoError
 from keras_elmo.export import graph
 from keras_elmo.files import replaced
 
@@ -36,20 +35,11 @@ def save(model, path, weights="int8", outputs=graph.OUTPUTS, lengths=None):
     """
     tf = graph.tensorflow()
     path = graph.check_target(path, ".tflite")
-    if weights not in WEIGHTS:
-        raise ElmoError(f"weights must be {', '.join(WEIGHTS)}, not {weights!r}")
-    module, answer = graph.function(model)
-    answer = graph.select(model, answer, outputs)
+    graph.check_choice("weights", weights, WEIGHTS)
     times = {f"length_{n}": n for n in lengths or ()} or {"serving_default": None}
-    characters = graph.input_shape(model)[-1]
-    signatures = {
-        name: tf.function(
-            lambda char_ids: answer(char_ids),
-            input_signature=[tf.TensorSpec((1, time, characters), tf.int32, name="char_ids")],
-            autograph=False,
-        )
-        for name, time in times.items()
-    }
+    shapes = [(1, time) for time in times.values()]
+    module, functions = graph.traced(model, outputs, shapes)
+    signatures = dict(zip(times, functions, strict=True))
     with tempfile.TemporaryDirectory() as folder, replaced(path) as temporary:
         tf.saved_model.save(module, folder, signatures=signatures)
         temporary.write_bytes(_convert(tf, folder, list(signatures), weights))

@@ -5,7 +5,6 @@ from keras_elmo.export import graph
 from keras_elmo.export import warm_up as warm_up_requests
 from keras_elmo.files import replaced
 from keras_elmo.text.tokenizer import split_sentences
-from keras_elmo.text.tokenizer import tokens_to_char_ids
 
 WEIGHTS = ("float32", "float16")
 
@@ -52,11 +51,13 @@ def save(elmo, folder, weights="float32", tokenizer=None, warm_up=False):
         The signatures of https://tfhub.dev/google/elmo/3.
     """
     tf = graph.tensorflow()
+    from keras_elmo.text.graph_encoder import GraphEncoder
+
     folder = graph.check_target(folder)
-    if weights not in WEIGHTS:
-        raise ElmoError(f"weights of a SavedModel must be float32 or float16, not {weights!r}")
+    graph.check_choice("weights", weights, WEIGHTS)
     module, answer = graph.function(elmo, weights)
-    signatures = _signatures(tf, _outputs(answer), elmo.embedding.max_word_length)
+    module.encoder = GraphEncoder(elmo.encoder)  # here, for the folder to hold its vocabularies
+    signatures = _signatures(tf, _outputs(answer), module.encoder)
     if tokenizer is not None:
         signatures["text"] = _text_signature(tf, signatures["tokens"], tokenizer)
     signatures["serving_default"] = signatures["default"]
@@ -86,40 +87,35 @@ def _outputs(answer):
     return outputs
 
 
-def _signatures(tf, outputs, max_word_length):
-    @_signature(char_ids=((None, None, max_word_length), tf.int32))
-    def char_ids(char_ids):
-        return outputs(char_ids)
+def _signatures(tf, outputs, encode):
+    answer = graph.signature(outputs, char_ids=((None, None, encode.max_word_length), tf.int32))
 
-    @_signature(tokens=((None, None), tf.string), sequence_len=((None,), tf.int32))
     def tokens(tokens, sequence_len):
         time = tf.shape(tokens)[1]
         tf.debugging.assert_less_equal(sequence_len, time, "sequence_len is beyond the tokens")
         tf.debugging.assert_non_negative(sequence_len, "sequence_len is below 0")
         tokens = tf.where(tf.sequence_mask(sequence_len, time), tokens, "")
-        return char_ids(tokens_to_char_ids(tokens, max_word_length))
+        return answer(encode(tokens))
 
-    @_signature(strings=((None,), tf.string))
     def default(strings):
         words = tf.strings.split(strings, " ")
         words = tf.ragged.boolean_mask(words, words != "")
-        return char_ids(tokens_to_char_ids(words.to_tensor(""), max_word_length))
+        return answer(encode(words.to_tensor("")))
 
-    return {"default": default, "tokens": tokens, "char_ids": char_ids}
+    many = (None,)
+    return {
+        "default": graph.signature(default, strings=(many, tf.string)),
+        "tokens": graph.signature(
+            tokens, tokens=((None, None), tf.string), sequence_len=(many, tf.int32)
+        ),
+        "char_ids": answer,
+    }
 
 
 def _text_signature(tf, tokens_signature, tokenizer):
-    @_signature(text=((None,), tf.string))
     def text(text):
         tokens = split_sentences(text, tokenizer)
         length = tf.fill(tf.shape(tokens)[:1], tf.shape(tokens)[1])
         return {"tokens": tokens, **tokens_signature(tokens, length)}
 
-    return text
-
-
-def _signature(**inputs):
-    import tensorflow as tf
-
-    specs = [tf.TensorSpec(*spec, name=name) for name, spec in inputs.items()]
-    return tf.function(input_signature=specs, autograph=False)
+    return graph.signature(text, text=((None,), tf.string))
