@@ -115,8 +115,8 @@ def concrete(x):
         return None if isinstance(x, jax.core.Tracer) else keras.ops.convert_to_numpy(x)
     if BACKEND == "tensorflow":
         return x.numpy() if hasattr(x, "numpy") else None
-    if BACKEND == "torch" and x.device.type == "meta":
-        return None
+    if BACKEND == "openvino" or (BACKEND == "torch" and x.device.type == "meta"):
+        return None  # OpenVINO traces with tensors that look like any other
     return keras.ops.convert_to_numpy(x)
 
 

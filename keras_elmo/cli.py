@@ -124,8 +124,71 @@ def info(source):
         click.echo(f"{name:{width}}  {value}")
 
 
-if __name__ == "__main__":
-    main()
+@main.command()
+@click.argument("source", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("target", type=click.Path())
+@click.option(
+    "--layout",
+    type=click.Choice(["folder", "safetensors", "published"]),
+    default="folder",
+    show_default=True,
+    help="folder: ours; safetensors: ours, with such weights; published: options.json and "
+    "weights.hdf5 for AllenNLP and simple_elmo.",
+)
+@click.option("--dtype", type=click.Choice(["float16"]), help="Halve the weights.")
+@click.option("--offline", is_flag=True, help="Never touch the network.")
+def convert(source, target, layout, dtype, offline):
+    """Turn any published model into a folder, and back.
+
+    SOURCE: a name, path or URL of a model, or of its options, weights and vocabulary.
+    """
+    import os
+
+    from keras_elmo.convert.conversion import convert
+    from keras_elmo.convert.download import OFFLINE
+
+    if offline:
+        os.environ[OFFLINE] = "1"
+    convert(source if len(source) > 1 else source[0], target, layout, dtype)
+    click.echo(f"{target}: written")
+
+
+@main.command("export")
+@click.argument("source", metavar="MODEL")
+@click.argument("target", type=click.Path())
+@click.option(
+    "--format",
+    "form",
+    required=True,
+    metavar="savedmodel|litert|onnx|openvino",
+    help="savedmodel: a folder for TensorFlow Serving, such as elmo/1; litert: a .tflite file; "
+    "onnx: an .onnx file; openvino: an .xml and a .bin file.",
+)
+@click.option("--weights", metavar="int8|float16|float32", help="How the weights are stored.")
+@click.option(
+    "--outputs", multiple=True, metavar="mix|top|all", help="What it answers; repeatable."
+)
+@click.option(
+    "--lengths", multiple=True, type=int, metavar="N", help="litert: a fixed length; repeatable."
+)
+@click.option("--tokenizer", metavar="NAME", help="savedmodel: tensorflow-text, for raw text.")
+@click.option("--warm-up", is_flag=True, help="savedmodel: add requests to warm up with.")
+@click.pass_context
+def export_command(context, source, target, form, **options):
+    """Write MODEL to TARGET for servers and devices, by way of TensorFlow.
+
+    MODEL: a preset, a folder of a model, or one with options.json and weights.
+    """
+    from keras_elmo import backend
+    from keras_elmo.export.formats import check
+    from keras_elmo.export.formats import export
+    from keras_elmo.presets import load
+
+    check(form, options)
+    if backend.BACKEND != "tensorflow":
+        context.exit(backend.run_command_on("tensorflow"))
+    export(load(source), target, form, **options)
+    click.echo(f"{target}: written")
 
 
 corpus_argument = click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
@@ -157,7 +220,7 @@ def _recipe_options(command):
         command = click.option(
             f"--{setting.name.replace('_', '-')}",
             default=",".join(f"{w}:{n}" for w, n in recipe.FILTERS) if filters else setting.default,
-            type=str if filters else type(setting.default or 0),
+            type=str if filters else getattr(setting.type, "__args__", [setting.type])[0],
             callback=_filters if filters else None,
             show_default=True,
             help=setting.metadata["help"],
@@ -176,11 +239,23 @@ def _filters(ctx, param, value):
 @corpus_argument
 @click.option("--output", required=True, type=click.Path(), metavar="DIR", help="The model.")
 @click.option("--validation", multiple=True, metavar="FILE", help="Held-out text; repeatable.")
-@click.option("--vocabulary", type=click.Path(), help="Default: counted from the corpus.")
+@click.option("--vocabulary", type=click.Path(), help="Default: that of --init-from, or counted.")
+@click.option("--init-from", metavar="MODEL", help="Go on from this model, with its sizes.")
 @click.option("--checkpoint-steps", default=250, show_default=True)
 @click.option("--validation-steps", type=int, help="Default: an epoch.")
+@click.option("--tensorboard", is_flag=True, help="Write logs for TensorBoard.")
 @_recipe_options
-def pretrain(corpus, output, validation, vocabulary, checkpoint_steps, validation_steps, **recipe):
+def pretrain(
+    corpus,
+    output,
+    validation,
+    vocabulary,
+    init_from,
+    checkpoint_steps,
+    validation_steps,
+    tensorboard,
+    **recipe,
+):
     """Train a bidirectional language model on text and write a model folder.
 
     CORPUS: files or patterns, .gz too, a sentence a line, words divided by spaces. Interrupted or
@@ -195,7 +270,57 @@ def pretrain(corpus, output, validation, vocabulary, checkpoint_steps, validatio
         Recipe(**recipe),
         validation=validation or None,
         vocabulary=vocabulary,
+        init_from=init_from,
         checkpoint_steps=checkpoint_steps,
         validation_steps=validation_steps,
+        tensorboard=tensorboard,
         report=click.echo,
     )
+
+
+@main.command()
+@corpus_argument
+@model_option
+@click.option("--carry-state", is_flag=True, help="The LSTM state goes on between sentences.")
+@click.option("--batch-size", default=32, show_default=True, help="Sentences, or streams, a batch.")
+def evaluate(corpus, model, carry_state, batch_size):
+    """Show the perplexity of MODEL on text, in each direction.
+
+    CORPUS: files or patterns, .gz too, a sentence a line, words divided by spaces.
+    """
+    from keras_elmo.convert.language_model import load_language_model
+    from keras_elmo.training.corpus import Corpus
+    from keras_elmo.training.scoring import perplexity
+
+    corpus = Corpus(corpus)
+    model, vocabulary = load_language_model(model, batch_size)
+    found = perplexity(model, vocabulary, corpus, carry_state, batch_size)
+    click.echo(f"predictions  {found.pop('predictions'):,} a direction, {len(vocabulary):,} words")
+    for name, value in found.items():
+        click.echo(f"{name:11}  {value:.4f}")
+
+
+@main.command()
+@click.argument("source", metavar="INPUT")
+@model_option
+@click.option("--tokens", is_flag=True, help="A line for each word too.")
+@click.option("--pairs", is_flag=True, help="Lines hold two sentences: which is likelier?")
+@click.option("--batch-size", default=32, show_default=True, help="Sentences a batch.")
+def score(source, model, tokens, pairs, batch_size):
+    """Show how likely the sentences of INPUT are: natural log-probabilities, tab-separated.
+
+    INPUT: text, a sentence a line, words divided by spaces; with --pairs two of them, divided by
+    a tab; -: standard input.
+    """
+    from keras_elmo.convert.language_model import load_language_model
+    from keras_elmo.training import score_lines
+    from keras_elmo.training.scoring import SentenceScorer
+
+    write = score_lines.pairs if pairs else score_lines.sentences
+    scorer = SentenceScorer(*load_language_model(model), batch_size)
+    for line in write(scorer, source, *([] if pairs else [tokens])):
+        click.echo(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,9 @@ from keras_elmo.layers.vocabulary_softmax import VocabularySoftmax
 from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.text.character_encoder import CharacterEncoder
 
+# Names, or their ends, of what a batch holds once for each row.
+BY_ROW = ("forward", "backward", "target_rows", "target_log_counts")
+
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class LanguageModel(keras.Model):
@@ -30,6 +33,8 @@ class LanguageModel(keras.Model):
         batch_size: int, rows of a batch of training.
         clip_norm: float, largest global norm of the gradient, or `None`.
         encoder: turns words into the ids that `embedding` reads; `None`: a `CharacterEncoder`.
+        accumulation: int, parts into which the rows of a batch are divided, one after the other,
+            before the weights change; the same step in less memory.
         **kwargs: `name`, `dtype` of every Keras model.
 
     Example:
@@ -49,6 +54,7 @@ class LanguageModel(keras.Model):
         batch_size=1,
         clip_norm=10.0,
         encoder=None,
+        accumulation=1,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -59,6 +65,7 @@ class LanguageModel(keras.Model):
         self.vocabulary_size = vocabulary_size
         self.batch_size = batch_size
         self.clip_norm = clip_norm
+        self.accumulation = accumulation
         self.encoder = encoder or CharacterEncoder(embedding.max_word_length)
         self.loss_tracker = keras.metrics.Mean(name="loss")
         self.perplexities = [Perplexity(name=f"{name}_perplexity") for name in DIRECTIONS]
@@ -116,6 +123,7 @@ class LanguageModel(keras.Model):
         )
         if state is None:
             state = self.bilm.get_initial_state(ops.shape(inputs["forward"])[0])
+        state = [ops.cast(part, self.bilm.compute_dtype) for part in state]
         halves = zip(*(ops.split(part, 2, axis=-1) for part in state), strict=True)
         tops, states = [], []
         for direction, half in zip(DIRECTIONS, halves, strict=True):
@@ -143,18 +151,8 @@ class LanguageModel(keras.Model):
         tables = [self.softmax.kernel, self.softmax.bias]
         keys = {id(table) for table in tables}
         variables = [v for v in self.trainable_variables if id(v) not in keys]
-        unroll = batch["forward"].shape[1]
         rows = [ops.take(table, batch["softmax_rows"], axis=0) for table in tables]
-
-        def scaled_loss(*rows):
-            losses, state = self._sampled_losses(batch, *rows)
-            return sum(losses) / 2 * unroll, (losses, state)
-
-        (_, (losses, state)), gradients, row_gradients = backend.gradients(
-            scaled_loss, self, variables, rows
-        )
-        for variable, value in zip(self.train_state, state, strict=True):
-            variable.assign(value)
+        losses, gradients, row_gradients = self._gradients(batch, variables, rows)
         gradients, row_gradients = self._clip(gradients, row_gradients)
         for table, values, gradient in zip(tables, rows, row_gradients, strict=True):
             self.optimizer.apply_rows(table, batch["softmax_rows"], values, gradient)
@@ -163,6 +161,27 @@ class LanguageModel(keras.Model):
         # Of this batch; at the end of an epoch Keras takes the means of the metrics.
         values = (sum(losses) / 2, *(ops.exp(loss) for loss in losses))
         return {metric.name: value for metric, value in zip(self.metrics, values, strict=True)}
+
+    def _gradients(self, batch, variables, rows):
+        unroll, size = batch["forward"].shape[1], self.batch_size // self.accumulation
+
+        def part_gradients(number):
+            part = slice(number * size, (number + 1) * size)
+            inputs = {k: x[part] if k.endswith(BY_ROW) else x for k, x in batch.items()}
+            start = [ops.convert_to_tensor(x)[part] for x in self.train_state]
+
+            def scaled_loss(*rows):
+                losses, state = self._sampled_losses(inputs, start, *rows)
+                return sum(losses) / 2 * unroll / self.accumulation, (losses, state)
+
+            (_, rest), *found = backend.gradients(scaled_loss, self, variables, rows)
+            return *rest, *found
+
+        losses, states, *found = zip(*map(part_gradients, range(self.accumulation)), strict=True)
+        for variable, parts in zip(self.train_state, zip(*states, strict=True), strict=True):
+            variable.assign(ops.concatenate(parts))
+        losses = [sum(parts) / self.accumulation for parts in zip(*losses, strict=True)]
+        return losses, *([sum(parts) for parts in zip(*half, strict=True)] for half in found)
 
     def _test(self, data):
         batch, _, _ = keras.utils.unpack_x_y_sample_weight(data)
@@ -186,8 +205,8 @@ class LanguageModel(keras.Model):
         pairs = zip(DIRECTIONS, outputs, strict=True)
         return [-self.softmax(x, batch[f"{name}_targets"]) for name, x in pairs], state
 
-    def _sampled_losses(self, batch, kernel, bias):
-        outputs, state = self(batch, state=self.train_state, training=True)
+    def _sampled_losses(self, batch, state, kernel, bias):
+        outputs, state = self(batch, state=state, training=True)
         losses = [
             sampled_softmax_loss(
                 ops.reshape(ops.cast(x, "float32"), (-1, kernel.shape[1])),
@@ -223,6 +242,7 @@ class LanguageModel(keras.Model):
             "vocabulary_size": self.vocabulary_size,
             "batch_size": self.batch_size,
             "clip_norm": self.clip_norm,
+            "accumulation": self.accumulation,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
         }
 

@@ -4,6 +4,7 @@ import json
 
 import h5py
 import keras
+import numpy as np
 
 from keras_elmo.errors import ElmoError
 from keras_elmo.files import replaced
@@ -18,12 +19,19 @@ def save(path, model, progress):
         path: path of the HDF5 file.
         model: a compiled `keras.Model`.
         progress: what JSON holds: the step, the position in the data.
+
+    Raises:
+        ElmoError: if a weight is not finite.
     """
     with replaced(path) as temporary, h5py.File(temporary, "w") as file:
         for number, variable in enumerate(_variables(model)):
-            dataset = file.create_dataset(
-                f"{number:04}", data=keras.ops.convert_to_numpy(variable.value)
-            )
+            array = keras.ops.convert_to_numpy(variable.value)
+            if not np.isfinite(array).all():
+                raise ElmoError(
+                    f"{variable.path} is no longer finite; {path} stays as it was. Start again "
+                    "with a lower learning rate."
+                )
+            dataset = file.create_dataset(f"{number:04}", data=array)
             dataset.attrs["path"] = variable.path
         file["progress"] = json.dumps(progress)
 
@@ -63,4 +71,6 @@ def load(path, model):
 
 
 def _variables(model):
-    return [*model.variables, *model.optimizer.variables]
+    # The learning rate is a setting, which may change when a run is started again.
+    settings = {id(getattr(model.optimizer, "_learning_rate", None))}
+    return [v for v in (*model.variables, *model.optimizer.variables) if id(v) not in settings]

@@ -1,8 +1,10 @@
 """Text files of any size as sentences, in order or well mixed, with a position to come back to."""
 
+import contextlib
 import glob
 import gzip
 import os
+import sys
 import zlib
 from itertools import islice
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from keras_elmo.errors import ElmoError
 
+STANDARD_INPUT = "-"
 BLOCK_SENTENCES = 1 << 17  # sentences shuffled together, about 25 MB of text
 OPEN_FILES = 64  # files mixed into one block
 
@@ -20,7 +23,8 @@ class Corpus:
     Blank lines are skipped; CRLF and a byte-order mark are fine.
 
     Args:
-        sources: a path or a list of them: text files, `.gz`, or patterns (`data/*.txt.gz`).
+        sources: a path or a list of them: text files, `.gz`, or patterns (`data/*.txt.gz`); `-`:
+            standard input, which can be read once.
 
     Raises:
         ElmoError: if a source names no file.
@@ -155,7 +159,7 @@ def read_lines(path):
     """
     number = 0
     try:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        with _open(path) as file:
             for number, line in enumerate(file, 1):
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 if text.strip():
@@ -166,8 +170,14 @@ def read_lines(path):
         raise ElmoError(f"{path}: damaged or incomplete .gz file ({error}).") from None
 
 
+def _open(path):
+    if path == STANDARD_INPUT:
+        return contextlib.nullcontext(sys.stdin.buffer)
+    return (gzip.open if path.endswith(".gz") else open)(path, "rb")
+
+
 def _expand(source):
-    if os.path.isfile(source):
+    if os.path.isfile(source) or source == STANDARD_INPUT:
         return [source]
     paths = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
     if not paths:

@@ -7,7 +7,7 @@ import numpy as np
 from keras_elmo.layers.bilm import DIRECTIONS
 
 
-def initialize(model, seed):
+def initialize(model, seed, softmax_only=False):
     """Sets all weights of a language model to the original trainer's random values.
 
     Characters U(-1, 1); convolutions U(-0.05, 0.05) for relu and N(0, 1/fan_in) for tanh; dense
@@ -18,15 +18,17 @@ def initialize(model, seed):
     Args:
         model: `LanguageModel`.
         seed: int.
+        softmax_only: bool, whether the other weights stay as they are.
     """
     rng = np.random.default_rng([seed, 0])
-    for layer in model.embedding, model.bilm, model.softmax:
-        for variable in layer.weights:
+    if not softmax_only:
+        for variable in (*model.embedding.weights, *model.bilm.weights):
             variable.assign(np.zeros(variable.shape, "float32"))
-    _initialize_embedding(model.embedding, rng)
-    for direction in DIRECTIONS:
-        for k in range(model.bilm.num_layers):
-            _initialize_lstm(getattr(model.bilm, f"{direction}_{k}"), rng)
+        _initialize_embedding(model.embedding, rng)
+        for direction in DIRECTIONS:
+            for k in range(model.bilm.num_layers):
+                _initialize_lstm(getattr(model.bilm, f"{direction}_{k}"), rng)
+    model.softmax.bias.assign(np.zeros(model.softmax.bias.shape, "float32"))
     _normal(model.softmax.kernel, model.bilm.output_dim, rng)
 
 

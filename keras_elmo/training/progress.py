@@ -15,7 +15,7 @@ class Progress(keras.callbacks.Callback):
     """Reports speed, loss and time left, keeps a log, and has the run save its checkpoints.
 
     Args:
-        run: the run, with `step`, `steps`, `epoch_steps`, `recipe`, `work`, `report`, `reached`.
+        run: the run, with `step`, `steps`, `epoch_steps`, `recipe`, `log`, `report`, `reached`.
         checkpoint_steps: int, steps between checkpoints.
     """
 
@@ -58,16 +58,16 @@ class Progress(keras.callbacks.Callback):
             f"step {step:,}/{run.steps:,} (epoch {step / run.epoch_steps:.2f}, "
             f"{100 * step / run.steps:.1f} %)  {speed:,.0f} tokens/s  loss {loss:.4f}  "
             f"perplexity {forward:.1f} forward {backward:.1f} backward  "
-            f"{_time((run.steps - step) * seconds)} left"
+            f"{duration((run.steps - step) * seconds)} left"
         )
-        with open(run.work / "log.csv", "a", encoding="utf-8") as file:
-            file.write(f"{step},{loss:.5f},{forward:.4f},{backward:.4f},{speed:.0f}\n")
+        run.log.add("log", step, loss, forward, backward, speed)
         self._logs, self._since = [], now
 
     def _mean(self, key, function):
         return sum(function(float(logs[key])) for logs in self._logs) / len(self._logs)
 
 
-def _time(seconds):
+def duration(seconds):
+    """Hours and minutes, for a person."""
     minutes = round(seconds / 60)
     return f"{minutes // 60} h {minutes % 60:02} min"

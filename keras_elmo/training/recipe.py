@@ -3,6 +3,14 @@
 from dataclasses import dataclass
 from dataclasses import field
 
+from keras_elmo.errors import ElmoError
+
+CHOICES = {
+    "activation": ("relu", "tanh"),
+    "optimizer": ("adagrad", "adamw"),
+    "decay": ("constant", "linear", "cosine"),
+    "dtype": ("float32", "mixed_bfloat16"),
+}
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
@@ -17,8 +25,11 @@ class Recipe:
     `keras-elmo pretrain --help` says what each is.
 
     Example:
-        >>> Recipe(units=512, batch_size=64, decay="linear").num_layers
+        >>> Recipe(units=512, optimizer="adamw", warm_up_steps=1000, decay="cosine").num_layers
         2
+
+    Raises:
+        ElmoError: if a setting has no meaning.
     """
 
     filters: tuple = _setting(FILTERS, "Convolutions over the characters, as width:count,...")
@@ -38,7 +49,24 @@ class Recipe:
     num_samples: int = _setting(8192, "Words sampled for the softmax, a direction and batch.")
     epochs: int = _setting(10, "Passes over the corpus.")
     max_steps: int | None = _setting(None, "Steps at most.")
-    learning_rate: float = _setting(0.2, "Of Adagrad.")
-    decay: str = _setting("constant", "Of the learning rate: constant, or linear to 0.")
+    optimizer: str = _setting("adagrad", "adagrad or adamw.")
+    learning_rate: float | None = _setting(None, "Default: 0.2 for adagrad, 0.001 for adamw.")
+    warm_up_steps: int = _setting(0, "Steps in which the learning rate rises.")
+    decay: str = _setting("constant", "Of the learning rate: constant, linear or cosine to 0.")
+    patience: int | None = _setting(None, "Stop after so many validations without a new best.")
+    accumulation: int = _setting(1, "Parts in which a batch is worked through, to save memory.")
+    dtype: str = _setting("float32", "float32, or mixed_bfloat16 for mixed precision.")
     clip_norm: float = _setting(10.0, "Largest norm of the gradient (of the loss times unroll).")
     seed: int = _setting(1, "Of everything random.")
+
+    def __post_init__(self):
+        for name, values in CHOICES.items():
+            if getattr(self, name) not in values:
+                raise ElmoError(
+                    f"{name} must be one of {', '.join(values)}, not {getattr(self, name)}"
+                )
+        if self.batch_size % self.accumulation:
+            raise ElmoError(
+                f"a batch of {self.batch_size} rows cannot be divided into {self.accumulation} "
+                "equal parts; change batch_size or accumulation"
+            )

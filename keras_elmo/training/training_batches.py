@@ -46,10 +46,11 @@ class TrainingBatches:
         self._positions = {first_step: windows.position}
         self._queue = queue.Queue(QUEUE_SIZE)
         self._closed = False
+        self.error = None  # that ended the thread
 
     def position(self, step):
         """Position of the windows at which a step begins; earlier ones are then forgotten."""
-        for earlier in [number for number in self._positions if number < step]:
+        for earlier in [number for number in list(self._positions) if number < step]:
             del self._positions[earlier]
         return self._positions[step]
 
@@ -80,6 +81,7 @@ class TrainingBatches:
                     return
             self._queue.put(None)
         except Exception as error:  # raised where the batches are read
+            self.error = error
             self._queue.put(error)
 
     def prepare(self, window, step):
