@@ -42,7 +42,7 @@ def kind_of(path):
         "many_langs": names & {many_langs.EMBEDDER, many_langs.ENCODER},
         "tf_hub": tf_hub.GRAPH in names,
         "tf_checkpoint": any(name.endswith(".index") for name in names),
-        "published": any(name.endswith(bilm_hdf5.WEIGHTS) for name in names),
+        "published": any(name.endswith((*bilm_hdf5.WEIGHTS, bilm_hdf5.OPTIONS)) for name in names),
     }
     kinds = [kind for kind, belongs in tests.items() if belongs]
     if not kinds and folder.CONFIG not in names:

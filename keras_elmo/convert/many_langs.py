@@ -107,10 +107,12 @@ def _encoder(folder, structure):
     )
     if words is None and characters is None:
         raise ElmoError(f"{structure.path}: word_dim and char_dim are both 0")
-    # The largest tensor is no measure for this size, which only fills rows of ids.
-    limit = structure.get("token_embedder", "max_characters_per_token", kinds=(int,))
-    if not 7 <= limit <= 10_000:  # <bos> and <eos> with their marks
-        raise ElmoError(f"{structure.path}: max_characters_per_token is {limit}; 7 is the least")
+    limit = structure.size(
+        "token_embedder",
+        "max_characters_per_token",
+        least=7,  # <bos> and <eos> with their marks
+        bounded=False,
+    )
     try:
         return VocabularyEncoder(words, characters, limit, MARKERS)
     except ElmoError as error:

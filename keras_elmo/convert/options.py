@@ -62,12 +62,12 @@ class Options:
             self._fail(keys, value, f"of type {wanted}")
         return value
 
-    def size(self, *keys, least=1, default=None):
-        """A whole number that is not less than `least`."""
+    def size(self, *keys, least=1, default=None, bounded=True):
+        """A whole number that is not less than `least` and, if bounded, fits the weights."""
         value = self.get(*keys, kinds=(int,), default=default)
         if value < least:
             self._fail(keys, value, f"at least {least}")
-        if self.largest is not None and value > self.largest:
+        if bounded and self.largest is not None and value > self.largest:
             raise ElmoError(
                 f"{self.path}: option {'.'.join(keys)} is {value}, but no tensor is larger than "
                 f"{self.largest}; options and weights must belong to the same model"

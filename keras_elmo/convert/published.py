@@ -168,7 +168,9 @@ def _embedding(path, options, tensors, vocabulary, dtype):
         num_highways=options.size("char_cnn", "n_highway", least=0, default=0),
         char_embedding_dim=options.size("char_cnn", "embedding", "dim"),
         activation=options.get("char_cnn", "activation", kinds=(str,), default="relu"),
-        max_word_length=options.size("char_cnn", "max_characters_per_token", least=3, default=50),
+        max_word_length=options.size(
+            "char_cnn", "max_characters_per_token", least=3, default=50, bounded=False
+        ),
         dtype=dtype,
     )
     return embedding, CharacterEncoder(embedding.max_word_length)

@@ -101,7 +101,8 @@ def newest(folder):
     prefix = folder / Path(named[1]).name if named else None
     if prefix in prefixes:
         return prefix
-    return max(prefixes, key=lambda path: (path.with_suffix(".index").stat().st_mtime, path))
+    times = {path: path.with_name(f"{path.name}.index").stat().st_mtime for path in prefixes}
+    return max(prefixes, key=lambda path: (times[path], path))
 
 
 def read_variables(prefix, slots=False):

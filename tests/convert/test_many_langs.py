@@ -135,11 +135,11 @@ def edit(path, *keys, value):
 def test_structure_of_the_released_models_is_known(copy):
     model = copy("a")
     (model / "cnn_50_100_512_4096_sample.json").unlink()
-    fails(lambda: keras_elmo.load(model), "4096", "same model")  # those of the released models
+    fails(lambda: keras_elmo.load(model), "512", "same model")  # those of the released models
     edit(model / "config.json", "config_path", value="/home/me/other.json")
     fails(lambda: keras_elmo.load(model), "other.json", "missing")
     edit(model / "config.json", "config_path", value="../model_a/config.json")
-    fails(lambda: keras_elmo.load(model), "encoder")
+    fails(lambda: keras_elmo.load(model), "config.json", "token_embedder.word_dim")
     edit(model / "config.json", "config_path", value=None)
     fails(lambda: keras_elmo.load(model), "config_path")
 
@@ -179,3 +179,24 @@ def test_broken_models_raise_our_error_only(copy):
             (model / part).write_bytes(broken(data, seed, head=500))
             refusal(lambda: keras_elmo.load(model))
         (model / part).write_bytes(data)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("name", MODELS)
+def test_a_saved_model_reads_its_words(name, models, sentences, shared_data, tmp_path):
+    import tensorflow as tf
+
+    from keras_elmo.export import saved_model
+
+    saved_model.save(models[name], tmp_path / "1")
+    signature = tf.saved_model.load(tmp_path / "1").signatures["tokens"]
+    longest = max(map(len, sentences))
+    tokens = [sentence + [""] * (longest - len(sentence)) for sentence in sentences]
+    lengths = [len(sentence) for sentence in sentences]
+    found = signature(tokens=tf.constant(tokens), sequence_len=tf.constant(lengths))
+    expected = golden(shared_data, name)
+    for number, length in enumerate(lengths):
+        vectors, mean = found["elmo"][number, :length], found["default"][number]
+        wanted = expected[f"mean_{number:02}"]
+        np.testing.assert_allclose(vectors, wanted, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(mean, wanted.mean(axis=0), rtol=0, atol=1e-5)
