@@ -51,6 +51,12 @@ def _layers(ctx, param, value):
     raise click.BadParameter("use all, top, average, mix or the number of a layer.")
 
 
+def _one_layer(ctx, param, value):
+    if value == "all":
+        raise click.BadParameter("use top, average, mix or the number of a layer.")
+    return _layers(ctx, param, value)
+
+
 @main.command()
 @click.argument("source", metavar="INPUT")
 @click.argument("output", type=click.Path())
@@ -320,6 +326,35 @@ def score(source, model, tokens, pairs, batch_size):
     scorer = SentenceScorer(*load_language_model(model), batch_size)
     for line in write(scorer, source, *([] if pairs else [tokens])):
         click.echo(line)
+
+
+@main.command()
+@click.argument("sentence")
+@click.option("--word", required=True, metavar="W", help="A word of the sentence.")
+@click.option("--corpus", required=True, metavar="FILE", help="Text to look through: as for embed.")
+@click.option("--count", default=10, show_default=True, help="How many uses.")
+@click.option(
+    "--layers",
+    default="top",
+    show_default=True,
+    callback=_one_layer,
+    metavar="top|average|mix|K",
+    help="Which vectors are compared.",
+)
+@click.option("--any-word", is_flag=True, help="Uses of every word, not of W alone.")
+@model_option
+def similar(sentence, word, corpus, count, layers, any_word, model):
+    """Show the uses of a word that are most like its use in SENTENCE, with their cosines."""
+    from keras_elmo.embedding.reading import SentenceFile
+    from keras_elmo.presets import load
+    from keras_elmo.tasks.similar import similar
+
+    texts = (found.tokens for found in SentenceFile(corpus, str.split, allow_empty=True))
+    uses = similar(load(model), sentence.split(), word, texts, count, layers, not any_word)
+    for use in uses:
+        tokens = [*use.tokens]
+        tokens[use.position] = f"[{tokens[use.position]}]"
+        click.echo(f"{use.similarity:.4f}  {' '.join(tokens)}")
 
 
 if __name__ == "__main__":

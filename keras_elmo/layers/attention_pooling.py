@@ -34,6 +34,7 @@ class AttentionPooling(keras.layers.Layer):
 
     def __init__(self, units=64, **kwargs):
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.units = units
         self.hidden = keras.layers.Dense(units, activation="tanh", dtype=self.dtype_policy)
         self.score = keras.layers.Dense(1, use_bias=False, dtype=self.dtype_policy)

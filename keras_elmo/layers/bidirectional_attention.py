@@ -31,6 +31,10 @@ class TrilinearSimilarity(keras.layers.Layer):
         Seo et al. (2017), Bidirectional attention flow, section 2, layer 4.
     """
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
     def build(self, first_shape, second_shape=None):
         for name in ("first", "second", "both"):
             setattr(self, name, self.add_weight(name=name, shape=(first_shape[-1], 1)))
@@ -40,6 +44,9 @@ class TrilinearSimilarity(keras.layers.Layer):
         both = ops.matmul(first * self.both[:, 0], ops.swapaxes(second, 1, 2))
         rows, columns = ops.matmul(first, self.first), ops.matmul(second, self.second)
         return both + rows + ops.swapaxes(columns, 1, 2) + self.bias
+
+    def compute_mask(self, first, previous_mask=None):
+        return None
 
     def compute_output_spec(self, first, second):
         return keras.KerasTensor((*first.shape[:2], second.shape[1]), self.compute_dtype)
@@ -76,6 +83,7 @@ class BidirectionalAttention(keras.layers.Layer):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.similarity = TrilinearSimilarity(name="similarity", dtype=self.dtype_policy)
 
     def build(self, context_shape, query_shape=None):
@@ -92,6 +100,9 @@ class BidirectionalAttention(keras.layers.Layer):
         summary = ops.sum(back[..., None] * context, axis=1, keepdims=True)  # (batch, 1, D)
         outputs = [context, attended, context * attended, context * summary]
         return ops.concatenate(outputs, axis=-1), weights
+
+    def compute_mask(self, context, previous_mask=None):
+        return None, None
 
     def compute_output_spec(self, context, query, context_mask=None, query_mask=None):
         batch, n, size = context.shape

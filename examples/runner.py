@@ -1,0 +1,215 @@
+"""What every example does: options, seeds, three variants, a table, JSON and plots."""
+
+import dataclasses
+import json
+import os
+import statistics
+import time
+from pathlib import Path
+
+import click
+import keras
+from rich.console import Console
+from rich.table import Table
+
+import keras_elmo
+from keras_elmo import tasks
+from keras_elmo.files import replaced
+from keras_elmo.tasks import plots
+from keras_elmo.tasks.adaptation import adapt
+
+VARIANTS = {
+    "none": "no ELMo: word and character vectors from scratch",
+    "frozen": "ELMo frozen, mix learned",
+    "tuned": "ELMo fine-tuned: gradual unfreezing, slower below",
+    **{f"layer{k}": f"layer {k} of a frozen ELMo alone" for k in range(3)},
+}
+
+
+@dataclasses.dataclass
+class Task:
+    """A task for the runner.
+
+    Attributes:
+        read: function from a path and `strict` to examples and targets.
+        make: function from `TokenFeatures`, the targets and sizes to a task model.
+        tiny: function without arguments to examples and targets, for `--tiny`.
+        sentences: function from an example to the texts whose words get vectors.
+        plot: function from targets, answers and a folder, for plots of the task's own.
+        finish: function from the model, the test examples and a folder, likewise.
+        epochs: int.
+        small: dict, arguments of `make` in `--tiny`.
+        fit: dict, further arguments of `fit`.
+    """
+
+    read: callable
+    make: callable
+    tiny: callable
+    sentences: callable = lambda example: [example]
+    plot: callable = None
+    finish: callable = None
+    epochs: int = 10
+    small: dict = dataclasses.field(default_factory=dict)
+    fit: dict = dataclasses.field(default_factory=dict)
+
+
+class Command(click.Command):
+    """A command whose errors are one line on standard error and exit status 2."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (keras_elmo.ElmoError, OSError) as error:
+            failure = click.ClickException(str(error))
+            failure.exit_code = 2
+            raise failure from error
+
+
+def options(function):
+    """The options that all examples share."""
+    for option in (
+        click.option("--train", "train_path", type=click.Path(), help="Training data."),
+        click.option("--dev", "dev_path", type=click.Path(), help="Held-out data: best epoch."),
+        click.option("--test", "test_path", type=click.Path(), help="Data to score in the end."),
+        click.option("--output", default="results", show_default=True, help="Folder to write."),
+        click.option("--model", help="An ELMo; the default is the one of the package."),
+        click.option(
+            "--variant",
+            "variants",
+            multiple=True,
+            type=click.Choice(list(VARIANTS)),
+            help="What of ELMo is used; may be repeated. [frozen]",
+        ),
+        click.option("--place", default="input", type=click.Choice(["input", "output", "both"])),
+        click.option("--beside", is_flag=True, help="Word and character vectors beside ELMo."),
+        click.option("--adapt", "adapted", is_flag=True, help="First read the training text."),
+        click.option("--seeds", default=1, show_default=True, help="Runs of each variant."),
+        click.option("--epochs", type=int, help="Epochs; the default is the task's."),
+        click.option("--limit", type=int, help="Use the first N examples of each file."),
+        click.option("--lenient", is_flag=True, help="Mend or leave out what is wrong in files."),
+        click.option("--tiny", is_flag=True, help="Tiny data and model, in a minute."),
+    ):
+        function = option(function)
+    return function
+
+
+def run(task, tiny, variants, output, seeds, **settings):
+    """Trains and scores each variant, and writes the model, table, JSON and plots.
+
+    Returns:
+        A dict from variant to the mean of each metric.
+    """
+    output = Path(output)
+    output.mkdir(parents=True, exist_ok=True)
+    data = _tiny_data(task) if tiny else _data(task, **settings)
+    results = {}
+    for variant in variants or ("frozen",):
+        runs = [_train(task, data, variant, seed, tiny, output, settings) for seed in range(seeds)]
+        results[variant] = runs
+        with replaced(output / "results.json") as temporary:
+            temporary.write_text(json.dumps(results, indent=2) + "\n")
+    _print(results)
+    return {name: _means(runs) for name, runs in results.items()}
+
+
+def _tiny_data(task):
+    examples, targets = task.tiny()
+    return {part: (examples, targets) for part in ("train", "dev", "test")}
+
+
+def _data(task, train_path, dev_path, test_path, lenient, limit, **_):
+    paths = {"train": train_path, "dev": dev_path, "test": test_path}
+    if train_path is None or test_path is None:
+        raise click.UsageError("give --train and --test files, or --tiny")
+    found = {part: task.read(path, not lenient) for part, path in paths.items() if path}
+    return {part: tuple(x[:limit] for x in pair) for part, pair in found.items()}
+
+
+def _train(task, data, variant, seed, tiny, output, settings):
+    keras.utils.set_random_seed(seed)
+    started = time.perf_counter()
+    features = make_features(task, data["train"], variant, tiny, **settings)
+    examples, targets = data["train"]
+    model = task.make(features, targets, **(task.small if tiny else {}))
+    tuned = {"fine_tune": "gradual", "layer_decay": 0.4} if variant == "tuned" else {}
+    history = model.fit(
+        examples,
+        targets,
+        data.get("dev"),
+        epochs=settings["epochs"] or (2 if tiny else task.epochs),
+        seed=seed,
+        verbose=2,
+        **{**task.fit, **tuned},
+    )
+    answers = model.predict(data["test"][0])
+    scores = model.score(data["test"][1], answers)
+    folder = output / variant
+    folder.mkdir(exist_ok=True)
+    model.save(folder / "model")
+    plots.training(history, folder / "training.png")
+    if history.mixes:
+        plots.mixes(history, folder / "mixes.png")
+    plots.bars(scores, folder / "scores.png")
+    if task.plot is not None:
+        task.plot(data["test"][1], answers, folder)
+    if task.finish is not None:
+        task.finish(model, data["test"][0], folder)
+    return {**scores, "seconds": time.perf_counter() - started}
+
+
+def make_features(task, train, variant, tiny, model, place, beside, adapted, **_):
+    """The `TokenFeatures` of a variant."""
+    texts = [text for example in train[0] for text in task.sentences(example)]
+    tokens = [text.split() if isinstance(text, str) else text for text in texts]
+    words = None
+    if variant == "none" or beside or place == "output":
+        words = tasks.frequent_words(tokens)
+    if variant == "none":
+        return tasks.TokenFeatures(words=words)
+    alone = variant.startswith("layer")
+    options = {"dropout": 0.5, "mix_regularizer": None if alone else keras.regularizers.L2(1e-3)}
+    elmo = tiny_elmo(**options) if tiny else keras_elmo.load(model, **options)
+    if adapted:
+        adapt(elmo, tokens, epochs=1)
+    features = tasks.TokenFeatures(elmo, words, place)
+    if alone:
+        choose_layer(features, int(variant.removeprefix("layer")))
+    return features
+
+
+def choose_layer(features, layer):
+    """Fixes the mixes to one layer of the biLM."""
+    for mix in features.mixes.values():
+        logits = [0.0 if k == layer else -30.0 for k in range(mix.weights_logits.shape[0])]
+        mix.weights_logits.assign(logits)
+        mix.trainable = False
+
+
+def tiny_elmo(**arguments):
+    """A random ELMo, which knows nothing, for `--tiny`."""
+    embedding = keras_elmo.CharCNNEmbedding(filters=[[1, 8], [3, 8]], projection_dim=8)
+    bilm = keras_elmo.BiLM(num_layers=2, units=16, projection_dim=8)
+    return keras_elmo.Elmo(embedding, bilm, **arguments)
+
+
+def _means(runs):
+    return {name: statistics.mean(run[name] for run in runs) for name in runs[0]}
+
+
+def _print(results):
+    table = Table(title=f"{keras.config.backend()}, {os.cpu_count()} cores")
+    names = list(dict.fromkeys(name for runs in results.values() for name in runs[0]))
+    table.add_column("variant")
+    for name in names:
+        table.add_column(name, justify="right")
+    for variant, runs in results.items():
+        row = [_cell([run[name] for run in runs if name in run]) for name in names]
+        table.add_row(VARIANTS[variant], *row)
+    Console(width=max(100, 14 * len(names))).print(table)
+
+
+def _cell(values):
+    if not values:
+        return ""
+    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.2f}{deviation}"

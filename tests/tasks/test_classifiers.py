@@ -1,0 +1,78 @@
+import keras
+import numpy as np
+import pytest
+
+from keras_elmo import ElmoError
+from keras_elmo import tasks
+from keras_elmo.tasks import PairClassifier
+from keras_elmo.tasks import TextClassifier
+
+TEXTS = ["so very good", "so very bad", "good", "bad film"]
+LABELS = ["yes", "no", "yes", "no"]
+PAIRS = [("It rains .", "It is wet"), ("It rains .", "It is dry ."), ("Sun", "dry"), ("Sun", "wet")]
+
+
+def fit(model, examples, targets, epochs=50):
+    return model.fit(examples, targets, epochs=epochs, batch_size=4, learning_rate=0.05, verbose=0)
+
+
+@pytest.mark.parametrize(("kind", "place"), [("elmo", "input"), ("both", "both")])
+def test_texts(make_features, tmp_path, kind, place):
+    model = TextClassifier(make_features(kind, place), LABELS, units=8, dropout=0.0)
+    fit(model, TEXTS, LABELS)
+    assert model.predict(TEXTS, batch_size=4) == LABELS
+    assert model.evaluate(TEXTS, LABELS) == {"accuracy": 100.0}
+    model.save(tmp_path / "model")
+    again = tasks.load(tmp_path / "model")
+    assert again.labels == ["no", "yes"]
+    assert again.predict(TEXTS, batch_size=4) == LABELS
+
+
+def test_pairs(make_features, tmp_path):
+    model = PairClassifier(make_features("both"), LABELS, units=8, dropout=0.0, metrics=["f1"])
+    fit(model, PAIRS, LABELS)
+    assert model.predict(PAIRS, batch_size=4) == LABELS
+    model.save(tmp_path / "model")
+    again = tasks.load(tmp_path / "model")
+    assert again.predict(PAIRS, batch_size=4) == LABELS
+    assert again.evaluate(PAIRS, LABELS) == {"f1": 100.0}
+
+
+def test_similarity(make_features):
+    model = PairClassifier(make_features("both"), units=8, dropout=0.0)
+    history = fit(model, PAIRS, [4.0, 0.5, 5.0, 1.0])
+    assert history.history["loss"][-1] < 0.5
+    scores = model.evaluate(PAIRS, [4.0, 0.5, 5.0, 1.0])
+    assert list(scores) == ["pearson_spearman", "pearson", "spearman"]
+    assert scores["pearson"] > 90
+
+
+def test_the_order_and_the_padding_do_not_matter(make_features):
+    model = PairClassifier(make_features(), LABELS, units=8)
+    batch = model.read([*PAIRS, ("a " * 40, "b")])
+    logits = [
+        model.predict_on_batch(tasks.task_model.Batches(model, texts, batch_size=size)[0][0])
+        for texts, size in ((batch[:1], 1), (batch, 5))
+    ]
+    order = tasks.task_model.Batches(model, batch, batch_size=5).rows(0).tolist()
+    here = logits[1]["logits"][order.index(0)]
+    np.testing.assert_allclose(logits[0]["logits"][0], here, atol=1e-5)
+
+
+def test_an_empty_sentence_has_an_answer(make_features):
+    model = TextClassifier(make_features(), LABELS, units=8)
+    assert model.predict([[], "good"])[0] in LABELS
+
+
+@pytest.mark.parametrize(
+    ("labels", "targets", "message"),
+    [
+        (["no", "yes"], ["no", "no", "no", "no"], "no training example of the label 'yes'"),
+        (["no", "yes"], ["no", "yes", "no", "so"], "example 3: the label 'so' is not among"),
+    ],
+)
+def test_wrong_labels(make_features, labels, targets, message):
+    keras.utils.set_random_seed(0)
+    model = TextClassifier(make_features(), labels, units=4)
+    with pytest.raises(ElmoError, match=message):
+        model.fit(TEXTS, targets)
