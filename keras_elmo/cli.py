@@ -183,17 +183,24 @@ def convert(source, target, layout, dtype, offline):
 def export_command(context, source, target, form, **options):
     """Write MODEL to TARGET for servers and devices, by way of TensorFlow.
 
-    MODEL: a preset, a folder of a model, or one with options.json and weights.
+    MODEL: a preset, a folder of a model, or one with options.json and weights; or the folder of
+    a task model, as savedmodel or litert.
     """
     from keras_elmo import backend
     from keras_elmo.export.formats import check
     from keras_elmo.export.formats import export
     from keras_elmo.presets import load
+    from keras_elmo.tasks.folder import is_task_model
 
     check(form, options)
     if backend.BACKEND != "tensorflow":
         context.exit(backend.run_command_on("tensorflow"))
-    export(load(source), target, form, **options)
+    if is_task_model(source):
+        from keras_elmo.tasks.export import export_folder
+
+        export_folder(source, target, form)
+    else:
+        export(load(source), target, form, **options)
     click.echo(f"{target}: written")
 
 

@@ -4,8 +4,10 @@ import keras
 
 from keras_elmo.errors import ElmoError
 from keras_elmo.export import graph
+from keras_elmo.export import litert
 from keras_elmo.files import replaced
 from keras_elmo.tasks.classifier import Classifier
+from keras_elmo.tasks.folder import load
 from keras_elmo.tasks.token_classifier import TokenClassifier
 from keras_elmo.text.tokenizer import tokens_to_char_ids
 
@@ -64,6 +66,26 @@ def save(model, folder):
     signatures = {"default": default, "serving_default": default, "tokens": tokens}
     with replaced(folder) as temporary:
         tf.saved_model.save(module, str(temporary), signatures=signatures)
+
+
+def export_folder(source, target, form):
+    """Exports a task model from its folder: what `keras-elmo export` does.
+
+    Args:
+        source: folder of the task model.
+        target: path to write.
+        form: `"savedmodel"`, see `save`; or `"litert"`, see `on_char_ids`.
+
+    Raises:
+        ElmoError: if there is no such form of a task model.
+    """
+    if form not in ("savedmodel", "litert"):
+        raise ElmoError(f"a task model is exported as savedmodel or litert, not as {form}")
+    model = load(source)
+    if form == "savedmodel":
+        save(model, target)
+    else:
+        litert.save(on_char_ids(model), target, weights="float32")
 
 
 def on_char_ids(model):

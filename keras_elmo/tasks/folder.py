@@ -36,6 +36,18 @@ def save(model, path):
         model.save_weights(temporary / elmo_folder.WEIGHTS)
 
 
+def is_task_model(path):
+    """Whether a folder holds a task model."""
+    config = Path(path) / elmo_folder.CONFIG
+    return config.is_file() and _kind(elmo_folder.read_json(config)) is not None
+
+
+def _kind(config):
+    """The class that a configuration is one of, or `None`."""
+    kind = keras.saving.get_registered_object(config.get("registered_name"))
+    return kind if hasattr(kind, "losses_of") else None
+
+
 def load(path):
     """Loads a task model that `save` wrote.
 
@@ -54,8 +66,8 @@ def load(path):
     """
     path = Path(path)
     config = elmo_folder.read_json(path / elmo_folder.CONFIG)
-    kind = keras.saving.get_registered_object(config.get("registered_name"))
-    if not hasattr(kind, "losses_of"):
+    kind = _kind(config)
+    if kind is None:
         raise ElmoError(f"{path / elmo_folder.CONFIG}: not a task model of keras_elmo")
     try:
         model = kind.from_config(config["config"])
