@@ -105,5 +105,5 @@ class WordEmbedding(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
-        characters = keras.saving.deserialize_keras_object(config.pop("characters"))
-        return cls(characters=characters, **config)
+        characters = keras.saving.deserialize_keras_object(config["characters"])
+        return cls(**{**config, "characters": characters})
