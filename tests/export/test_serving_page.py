@@ -55,7 +55,7 @@ def test_grpc_client(signatures, expected):
             inputs = {k: tf.constant(tf.make_ndarray(v)) for k, v in request.inputs.items()}
             response = messages.PredictResponse()
             for name, value in signatures[request.model_spec.signature_name](**inputs).items():
-                response.outputs[name].CopyFrom(tf.make_tensor_proto(value))
+                response.outputs[name].CopyFrom(tf.make_tensor_proto(value.numpy()))
             return response
 
     server = grpc.server(futures.ThreadPoolExecutor(1))
@@ -63,7 +63,8 @@ def test_grpc_client(signatures, expected):
     port = server.add_insecure_port("localhost:0")
     server.start()
     try:
-        names = run(example("predict_pb2").replace("localhost:8500", f"localhost:{port}"))
+        code = example("predict_pb2").replace("localhost:8500", f"localhost:{port}")
+        names = run(code.replace("timeout=10", "timeout=300"))  # for slow machines
     finally:
         server.stop(None)
     np.testing.assert_allclose(names["vectors"], expected, atol=1e-4)
