@@ -94,6 +94,17 @@ class CRF(keras.layers.Layer):
         }
 
 
+def argmax(scores):
+    """The first place of the largest score, (..., K) to (...) int32.
+
+    On TensorFlow, Keras' own has an operation that no phone knows.
+    """
+    size = scores.shape[-1]
+    places = ops.arange(size, dtype="int32")
+    best = ops.greater_equal(scores, ops.max(scores, axis=-1, keepdims=True))
+    return ops.min(ops.where(best, places, ops.full_like(places, size - 1)), axis=-1)
+
+
 def _penalty(allowed):
     if allowed is None:
         return 0.0
@@ -109,7 +120,7 @@ def _time_major(emissions, mask):
 
 def _start(emissions):
     """Scores of no tag yet, and that no token was seen."""
-    alpha = ops.zeros_like(emissions[0]) if emissions.shape[0] else ops.sum(emissions, axis=0)
+    alpha = ops.zeros_like(ops.sum(emissions, axis=0))  # also where there is no position at all
     return alpha, ops.cast(alpha[:, :1], "bool")
 
 
@@ -140,7 +151,7 @@ def _decode(emissions, mask, scores):
         real = real[:, 0]
         onward = ops.take(ops.transpose(transitions), following, axis=0)  # (batch, K)
         onward = ops.where(later[:, None], onward, ends)
-        tag = ops.cast(ops.argmax(alpha + onward, axis=-1), "int32")
+        tag = argmax(alpha + onward)
         held = ops.where(real, tag, following)
         return (held, ops.logical_or(later, real)), ops.where(real, tag, ops.zeros_like(tag))
 

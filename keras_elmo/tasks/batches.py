@@ -51,8 +51,10 @@ class Batches(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         rows = self._chosen[index]
+        # TensorFlow takes what is the same in the first two batches to be so in all of them.
+        more = int(index == 0 and self.targets is not None)
         inputs = {
-            name: self._padded(self.model.features.encode(sentences, layers))
+            name: self._padded(self.model.features.encode(sentences, layers), more)
             for name, sentences, layers in self._texts(rows)
         }
         if self.targets is None:
@@ -60,7 +62,7 @@ class Batches(keras.utils.PyDataset):
         targets = self.model.stack_targets([self.targets[row] for row in rows])
         weights = np.zeros(self.batch_size, dtype=np.float32)
         weights[: len(rows)] = 1.0
-        return inputs, self._padded(targets), weights
+        return inputs, self._padded(targets, more), weights
 
     def _texts(self, rows):
         for name in self.model.texts:
@@ -68,20 +70,21 @@ class Batches(keras.utils.PyDataset):
             layers = self.layers and [self.layers[name][row] for row in rows]
             yield name, sentences, layers
 
-    def _padded(self, arrays):
+    def _padded(self, arrays, more):
         """Fills up the batch, and the time, which is axis 1, of `layers` axis 2."""
         return {
-            name: pad(array, self.batch_size, 2 if name == "layers" else 1)
+            name: pad(array, self.batch_size, 2 if name == "layers" else 1, more)
             for name, array in arrays.items()
         }
 
 
-def pad(array, batch_size, axis=1):
-    """Zeros behind the first axis up to `batch_size`, behind `axis` up to a multiple of 16."""
+def pad(array, batch_size, axis=1, more=0):
+    """Zeros behind the first axis to `batch_size`, behind `axis` to a multiple of 16, and more."""
     widths = [(0, 0)] * array.ndim
     widths[0] = (0, batch_size - len(array))
     if array.ndim > axis:
-        widths[axis] = (0, max(STEP, -(-array.shape[axis] // STEP) * STEP) - array.shape[axis])
+        time = array.shape[axis]
+        widths[axis] = (0, max(STEP, -(-time // STEP) * STEP) + more - time)
     return np.pad(array, widths)
 
 

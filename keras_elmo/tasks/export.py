@@ -53,16 +53,13 @@ def save(model, folder):
         texts = {name: inputs(x) for name, x in zip(model.texts, tokens, strict=True)}
         return finish(tf, model, answer(texts))
 
-    def spec(name, shape):
-        return tf.TensorSpec(shape, tf.string, name=name)
+    def respond_to_strings(*strings):
+        return respond(*(_split(tf, x) for x in strings))
 
-    tokens = tf.function(
-        respond, input_signature=[spec(n, (None, None)) for n in names or ["tokens"]]
-    )
-    default = tf.function(
-        lambda *strings: respond(*(_split(tf, x) for x in strings)),
-        input_signature=[spec(n, (None,)) for n in names or ["strings"]],
-    )
+    tokens = {name: ((None, None), tf.string) for name in names or ["tokens"]}
+    strings = {name: ((None,), tf.string) for name in names or ["strings"]}
+    tokens = graph.signature(respond, **tokens)
+    default = graph.signature(respond_to_strings, **strings)
     signatures = {"default": default, "serving_default": default, "tokens": tokens}
     with replaced(folder) as temporary:
         tf.saved_model.save(module, str(temporary), signatures=signatures)

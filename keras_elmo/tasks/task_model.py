@@ -119,6 +119,7 @@ class TaskModel(keras.Model):
                 initial_epoch=first,
                 epochs=last,
                 callbacks=[log, *callbacks],
+                shuffle=False,  # `Batches` does, by the seed
                 verbose=verbose,
             )
             if log.finished:

@@ -7,6 +7,7 @@ from keras import ops
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
 from keras_elmo.layers.crf import CRF
+from keras_elmo.layers.crf import argmax
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.labels import distinct_labels
@@ -90,7 +91,7 @@ class TokenClassifier(TaskModel):
     def _decode(self, logits, mask):
         if self.crf is not None:
             return self.crf(logits, mask=mask)
-        return ops.where(mask, ops.cast(ops.argmax(logits, axis=-1), "int32"), 0)
+        return ops.where(mask, argmax(logits), 0)
 
     def losses_of(self, targets, outputs):
         """Negative log-likelihood of the tags of each sentence, (batch,)."""
