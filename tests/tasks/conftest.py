@@ -38,6 +38,6 @@ def make_features(make_elmo):
     def make(kind="elmo", place="input", **arguments):
         elmo = None if kind == "words" else make_elmo(**arguments)
         words = None if kind == "elmo" else ["Paris", "Anna", "is", "in"]
-        return TokenFeatures(elmo, words, place, word_dim=8)
+        return TokenFeatures(elmo, words, place, word_dim=8, dropout=0.0)
 
     return make

@@ -40,7 +40,6 @@ def test_what_is_kept_of_a_frozen_bilm_changes_nothing(make_tagger):
     losses = []
     for cache in (True, False):
         tagger = make_tagger(place="both", kind="both", mix_regularizer="l2")
-        tagger.features.word_dropout.rate = 0.0
         history = tagger.fit(
             SENTENCES, TAGS, (SENTENCES, TAGS), epochs=2, batch_size=3, cache=cache, verbose=0
         )
