@@ -89,7 +89,15 @@ def _python_scan(step, inputs, state, reverse):
     return state, keras.ops.stack(outputs[::-1] if reverse else outputs)
 
 
-_SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan}
+def _openvino_scan(step, inputs, state, reverse):
+    # Keras 3.15 runs it, but the second LSTM layer comes out wrong.
+    raise ElmoError(
+        "Keras on OpenVINO runs no biLM; write an OpenVINO model by "
+        "`keras-elmo export MODEL TARGET --format openvino`"
+    )
+
+
+_SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan, "openvino": _openvino_scan}
 
 
 def compiled_once(*static):
