@@ -9,7 +9,7 @@ import importlib.util
 import json
 import os
 import random
-import resource
+import re
 import sys
 import threading
 import time
@@ -42,6 +42,7 @@ def export(size, folder):
         target = folder / size / name.replace(" ", "_") / file
         if not target.exists():
             if elmo is None:
+                target.parents[1].mkdir(parents=True, exist_ok=True)
                 random_model.write(target.parents[1], size)
                 elmo = keras_elmo.load(target.parents[1])
             target.parent.mkdir(exist_ok=True)
@@ -109,8 +110,9 @@ def measure(form, path):
 
 
 def resident():
-    """Peak resident memory of this process in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak resident memory of this process in MB (Linux)."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
 
 
 def megabytes(path):
