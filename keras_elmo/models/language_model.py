@@ -11,7 +11,7 @@ from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.text.character_encoder import CharacterEncoder
 
 # Names, or their ends, of what a batch holds once for each row.
-BY_ROW = ("forward", "backward", "target_rows", "target_log_counts")
+BY_ROW = ("forward", "backward", "target_rows", "target_log_counts", "state_kept")
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -148,6 +148,7 @@ class LanguageModel(keras.Model):
 
     def _train(self, data):
         batch, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        batch = keras.tree.map_structure(ops.convert_to_tensor, batch)  # train_on_batch does not
         tables = [self.softmax.kernel, self.softmax.bias]
         keys = {id(table) for table in tables}
         variables = [v for v in self.trainable_variables if id(v) not in keys]
@@ -169,6 +170,8 @@ class LanguageModel(keras.Model):
             part = slice(number * size, (number + 1) * size)
             inputs = {k: x[part] if k.endswith(BY_ROW) else x for k, x in batch.items()}
             start = [ops.convert_to_tensor(x)[part] for x in self.train_state]
+            if "state_kept" in inputs:
+                start = [x * inputs["state_kept"][:, None, None] for x in start]
 
             def scaled_loss(*rows):
                 losses, state = self._sampled_losses(inputs, start, *rows)

@@ -29,7 +29,14 @@ from keras_elmo.training.training_batches import TrainingBatches
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.windows import Windows
 
-MAY_CHANGE = {"epochs", "max_steps", "learning_rate", "decay", "patience"}  # between two starts
+MAY_CHANGE = {
+    "epochs",
+    "max_steps",
+    "learning_rate",
+    "decay",
+    "patience",
+    "reset_share",
+}  # between two starts
 
 
 def pretrain(
@@ -210,7 +217,12 @@ class _Run:
         recipe = self.recipe
         windows = self._windows(self.corpus, seed=recipe.seed, repeat=True, position=self.position)
         self.batches = TrainingBatches(
-            windows, len(self.vocabulary), recipe.num_samples, recipe.seed, self.step
+            windows,
+            len(self.vocabulary),
+            recipe.num_samples,
+            recipe.seed,
+            self.step,
+            recipe.reset_share,
         )
         try:
             self.model.fit(

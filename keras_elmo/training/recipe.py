@@ -53,6 +53,9 @@ class Recipe:
     learning_rate: float | None = _setting(None, "Default: 0.2 for adagrad, 0.001 for adamw.")
     warm_up_steps: int = _setting(0, "Steps in which the learning rate rises.")
     decay: str = _setting("constant", "Of the learning rate: constant, linear or cosine to 0.")
+    reset_share: float = _setting(
+        0.0, "Share of the rows whose LSTM state is set back to zero before a window (original: 0)."
+    )
     patience: int | None = _setting(None, "Stop after so many validations without a new best.")
     accumulation: int = _setting(1, "Parts in which a batch is worked through, to save memory.")
     dtype: str = _setting("float32", "float32, or mixed_bfloat16 for mixed precision.")

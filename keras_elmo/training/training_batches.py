@@ -28,6 +28,9 @@ class TrainingBatches:
             which is the full softmax.
         seed: int.
         first_step: int, number of the first batch; its sample depends on the seed and this.
+        reset_share: float, share of the rows whose LSTM state is set back to zero before a window.
+            A state that is always carried on may drift to where no sentence read from a state of
+            zero ever comes; with some resets the model serves both.
 
     Yields:
         Tuples of one dict, as `fit` takes them: what `Windows` gives but for the targets;
@@ -40,8 +43,11 @@ class TrainingBatches:
         >>> batches.position(1000)  # where step 1000 would have begun
     """
 
-    def __init__(self, windows, vocabulary_size, num_samples, seed=0, first_step=0):
+    def __init__(
+        self, windows, vocabulary_size, num_samples, seed=0, first_step=0, reset_share=0.0
+    ):
         self._windows, self._seed, self._step = windows, seed, first_step
+        self._reset_share = reset_share
         self._sampler = LogUniformSampler(vocabulary_size, num_samples)
         self._positions = {first_step: windows.position}
         self._queue = queue.Queue(QUEUE_SIZE)
@@ -112,6 +118,9 @@ class TrainingBatches:
             batch[f"{direction}_target_rows"] = targets.reshape(window[direction].shape)
             batch[f"{direction}_candidate_rows"] = candidates
         batch["softmax_rows"] = self._padded(rows)
+        if self._reset_share:
+            kept = rng.random(len(window["forward"])) >= self._reset_share
+            batch["state_kept"] = kept.astype(np.float32)
         return batch
 
     def _padded(self, rows):

@@ -1,10 +1,15 @@
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from keras_elmo.layers.bilm import BiLM
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.models.language_model import LanguageModel
 from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.training.corpus import Corpus
+from keras_elmo.training.initialization import initialize
 from keras_elmo.training.training_batches import TrainingBatches
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.windows import Windows
@@ -93,3 +98,49 @@ def test_perplexity_with_carried_state(folder, checkpoint):
     found = [np.log(logs[f"{name}_perplexity"]) for name in ("forward", "backward")]
     np.testing.assert_allclose(found, losses, atol=1e-5)
     assert logs["loss"] == pytest.approx(np.mean(losses), abs=1e-5)
+
+
+def tiny_window():
+    rng = np.random.default_rng(0)
+    window = {"char_ids": rng.integers(1, 200, (16, 50), dtype="int32")}
+    for name in ("forward", "backward"):
+        window[name] = rng.integers(0, 16, (4, 6), dtype="int32")
+        window[f"{name}_targets"] = rng.integers(0, 30, (4, 6), dtype="int32")
+    return window
+
+
+def tiny_batches(**settings):
+    return TrainingBatches(SimpleNamespace(position=None), 30, num_samples=10, **settings)
+
+
+def tiny_model(**settings):
+    embedding = CharCNNEmbedding([[1, 4]], projection_dim=4, char_embedding_dim=4)
+    model = LanguageModel(embedding, BiLM(2, units=6, projection_dim=4), 30, 4, **settings)
+    model.compile(RowAdagrad(0.2))
+    initialize(model, seed=3)
+    return model
+
+
+def test_a_batch_in_parts_makes_the_same_step():
+    batch = tiny_batches().prepare(tiny_window(), 0)
+    models = [tiny_model(accumulation=parts) for parts in (1, 2)]
+    for model in models:
+        for _ in range(2):
+            model.train_on_batch(batch)
+    for one, other in zip(*(model.weights for model in models), strict=True):
+        np.testing.assert_allclose(*map(bilm_checkpoint.numpy, (one, other)), atol=1e-5)
+
+
+def test_rows_begin_anew_from_zero():
+    batch = tiny_batches(reset_share=0.5).prepare(tiny_window(), 3)
+    kept = batch["state_kept"]
+    assert set(kept) == {0, 1}
+    states = []
+    for begin in (0.0, 1.0):
+        model = tiny_model()
+        for variable in model.train_state:
+            variable.assign(np.full(variable.shape, begin, "float32"))
+        model.train_on_batch(batch)
+        states.append(bilm_checkpoint.numpy(model.train_state[1]))
+    differences = np.abs(states[0] - states[1]).max((1, 2))
+    np.testing.assert_array_equal(differences > 0, kept == 1)
