@@ -32,7 +32,13 @@ ORDER = [
     {""},
     {"cli"},
 ]
-TENSORFLOW_BY_NATURE = ("export", "hub", "text.tokenizer", "text.graph_encoder", "convert.tf_checkpoint")
+TENSORFLOW_BY_NATURE = (
+    "export",
+    "hub",
+    "text.tokenizer",
+    "text.graph_encoder",
+    "convert.tf_checkpoint",
+)
 FRAMEWORKS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 FILES_AND_STRINGS = {"csv", "gzip", "h5py", "io", "json", "os", "pathlib", "re", "zipfile"}
 

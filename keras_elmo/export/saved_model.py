@@ -1,6 +1,5 @@
 """A SavedModel that answers as TF-Hub's module elmo/3 does, for TensorFlow Serving."""
 
-from keras_elmo.errors import ElmoError
 from keras_elmo.export import graph
 from keras_elmo.export import warm_up as warm_up_requests
 from keras_elmo.files import replaced
