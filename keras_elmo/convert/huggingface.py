@@ -19,7 +19,7 @@ tags:
 # {name}
 
 An ELMo model with {parameters:,} parameters, for
-[keras_elmo](https://pypi.org/project/keras-elmo/).
+keras_elmo (`pip install keras-elmo`).
 
 ```python
 import keras_elmo
