@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# Each runs in a process of its own; the models behind them are tested on every backend.
+pytestmark = pytest.mark.torch
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RUN = {
     "ner": ["--variant", "none", "--variant", "tuned", "--seeds", "2"],

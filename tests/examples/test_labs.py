@@ -9,6 +9,9 @@ from keras_elmo.convert import folder
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 
+# Minutes of notebooks; the layers behind them are tested on every backend.
+pytestmark = pytest.mark.torch
+
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted((ROOT / "examples" / "labs").glob("*.ipynb"))
 
