@@ -98,7 +98,9 @@ class LayerwiseAdam(keras.optimizers.Adam):
         self.rates = rates or {}
 
     def update_step(self, gradient, variable, learning_rate):
-        rate = self.rates.get(variable.path, 1.0)
+        # TensorFlow hands over its own variable, which has no path.
+        path = self._trainable_variables[self._get_variable_index(variable)].path
+        rate = self.rates.get(path, 1.0)
         super().update_step(gradient, variable, learning_rate * rate)
 
     def get_config(self):
