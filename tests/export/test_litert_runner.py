@@ -23,6 +23,7 @@ def test_short_words():
     )
 
 
+@pytest.mark.tensorflow
 def test_the_file_alone_runs(tflite, tmp_path):
     pytest.importorskip("ai_edge_litert")
     copy = tmp_path / "litert_runner.py"
@@ -39,6 +40,7 @@ def test_the_file_alone_runs(tflite, tmp_path):
     assert done.stdout.splitlines() == ["(2, 16)", "set()"]
 
 
+@pytest.mark.tensorflow
 def test_one_string_is_refused(tflite):
     with pytest.raises(TypeError, match="split it"):
         litert_runner.LiteRTRunner(tflite)("The cat")
