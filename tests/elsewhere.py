@@ -29,6 +29,6 @@ def results(folder, name):
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    for path in folder.glob("*.npz"):
-        found = results(folder, path.stem)
-        np.savez(folder / f"{path.stem}.{keras.config.backend()}.result", **found)
+    for path in folder.glob("*.trainer.keras"):  # not *.npz: results of others end so too
+        name = path.name.removesuffix(".trainer.keras")
+        np.savez(folder / f"{name}.{keras.config.backend()}.result", **results(folder, name))

@@ -92,12 +92,15 @@ class WordEmbedding(keras.layers.Layer):
         return keras.KerasTensor((*ids.shape[:-1], self.output_dim), self.compute_dtype)
 
     def get_config(self):
+        characters = keras.saving.serialize_keras_object(self.characters)
+        if characters is not None:
+            characters.pop("build_config", None)  # `build` does it
         return {
             **super().get_config(),
             **quantization.policies(self),
             "num_words": self.num_words,
             "word_dim": self.word_dim,
-            "characters": keras.saving.serialize_keras_object(self.characters),
+            "characters": characters,
             "projection_dim": self.projection_dim,
             "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
