@@ -43,6 +43,14 @@ def write_vocabulary(target, text, size=VOCABULARY):
     Path(target).write_text("\n".join(words) + "\n", encoding="utf-8")
 
 
+def against_peer(ours, peer, rounds):
+    """The medians of ours on each backend and of the peer, and the peer's tokens a second."""
+    contenders = {backend: (ours, backend) for backend in BACKENDS}
+    contenders["simple-elmo 0.9.2"] = (peer, None)
+    results = in_turn(contenders, rounds)
+    return results, results["simple-elmo 0.9.2"]["tokens_per_second"]
+
+
 def in_turn(contenders, rounds):
     """Medians of each contender; in each round each one runs once, so that all share the weather.
 
@@ -83,10 +91,7 @@ def embedding(corpus, peer_python, rounds, sentences, original_every):
             write_sentences(text, corpus, "heldout", sentences, every)
             ours = [sys.executable, "embedding.py", folder, text]
             peer = [peer_python, "peer_simple_elmo.py", folder, text]
-            contenders = {backend: (ours, backend) for backend in BACKENDS}
-            contenders["simple-elmo 0.9.2"] = (peer, None)
-            results = in_turn(contenders, rounds)
-            slowest = results["simple-elmo 0.9.2"]["tokens_per_second"]
+            results, slowest = against_peer(ours, peer, rounds)
             rows += [
                 [
                     f"{size}, {name}",
@@ -167,10 +172,7 @@ def training(corpus, peer_python, rounds, steps):
         for size in ["mini", "small"]:
             ours = [sys.executable, "training.py", size, text, vocabulary, steps]
             peer = [peer_python, "peer_training.py", size, text, vocabulary, steps]
-            contenders = {backend: (ours, backend) for backend in BACKENDS}
-            contenders["simple-elmo 0.9.2"] = (peer, None)
-            results = in_turn(contenders, rounds)
-            slowest = results["simple-elmo 0.9.2"]["tokens_per_second"]
+            results, slowest = against_peer(ours, peer, rounds)
             rows += [
                 [
                     f"{size}, {name}",
