@@ -25,7 +25,7 @@ def run_command_on(name):
     """Runs `keras-elmo` once more with the same arguments on a backend; returns its status."""
     if importlib.util.find_spec(name) is None:
         raise ElmoError(f'this needs the package {name}: pip install "keras-elmo[{name}]"')
-    command = [sys.executable, "-c", "from keras_elmo.cli import main; main()", *sys.argv[1:]]
+    command = [sys.executable, "-m", "keras_elmo", *sys.argv[1:]]
     return subprocess.run(command, env={**os.environ, "KERAS_BACKEND": name}).returncode
 
 

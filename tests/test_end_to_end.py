@@ -20,9 +20,8 @@ SENTENCES = ROOT / "examples" / "sentences.txt"
 
 def keras_elmo_command(folder, *arguments):
     """Runs the command line as a user does, from another folder."""
-    code = "import sys; from keras_elmo.cli import main; sys.exit(main())"
     subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [sys.executable, "-m", "keras_elmo", *map(str, arguments)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=True,

@@ -30,7 +30,7 @@ ORDER = [
     {"convert", "embedding", "export", "presets", "text", "training"},
     {"tasks"},
     {""},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 TENSORFLOW_BY_NATURE = (
     "export",

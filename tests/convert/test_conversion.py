@@ -1,14 +1,11 @@
-import json
 import shutil
 
 import h5py
 import keras
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import keras_elmo
-from keras_elmo.cli import main
 from keras_elmo.convert import bilm_hdf5
 from keras_elmo.convert.conversion import convert
 from tests.convert.fuzz import fails
@@ -93,23 +90,3 @@ def test_never_writes_over_anything(published_model, tmp_path):
     fails(lambda: convert(published_model("plain"), tmp_path / "new", "other"), "layout")
     fails(lambda: convert(tmp_path / "there", tmp_path / "new"), "no kind of ELMo model")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
-
-
-@pytest.mark.minimal
-def test_command(published_model, tmp_path):
-    options, weights = published_model("plain")
-    run = CliRunner().invoke
-    arguments = [str(options), str(weights), str(tmp_path / "ours")]
-    result = run(main, ["convert", *arguments])
-    assert result.exit_code == 0, result.output
-    assert json.loads((tmp_path / "ours" / "metadata.json").read_text())["source"]
-    result = run(main, ["convert", str(tmp_path / "ours"), str(tmp_path / "ours")])
-    assert result.exit_code == 2
-    assert result.output.count("\n") == 1
-    back = str(tmp_path / "back")
-    result = run(main, ["convert", str(tmp_path / "ours"), back, "--layout", "published"])
-    assert result.exit_code == 0, result.output
-    result = run(main, ["info", back])
-    assert result.exit_code == 0, result.output
-    assert "published" in result.output
-    assert "softmax" in result.output

@@ -13,9 +13,8 @@ from keras_elmo.export import saved_model
 
 
 def command(*arguments, backend=None):
-    code = "from keras_elmo.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", code, "export", *map(str, arguments)],
+        [sys.executable, "-m", "keras_elmo", "export", *map(str, arguments)],
         env={**os.environ, **({"KERAS_BACKEND": backend} if backend else {})},
         capture_output=True,
         text=True,

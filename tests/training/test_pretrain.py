@@ -93,7 +93,7 @@ def test_logs_and_report(trained):
     strict=False,
 )
 def test_killed_at_any_moment_it_ends_with_the_same_weights(text, tmp_path):
-    command = [sys.executable, "-m", "keras_elmo.cli", "pretrain", *text]
+    command = [sys.executable, "-m", "keras_elmo", "pretrain", *text]
     for key, value in {**TINY, "epochs": 3, "filters": "1:4,2:4"}.items():
         command += [f"--{key.replace('_', '-')}", str(value)]
     command += ["--checkpoint-steps", "3", "--output"]
