@@ -42,7 +42,7 @@ def convert(source, target, layout, dtype):
     click.echo(f"{target}: written")
 
 
-@click.command("export")
+@click.command()
 @click.argument("source", metavar="MODEL")
 @click.argument("target", type=click.Path())
 @click.option(
@@ -64,7 +64,7 @@ def convert(source, target, layout, dtype):
 @click.option("--warm-up", is_flag=True, help="savedmodel: add requests to warm up with.")
 @offline_option
 @click.pass_context
-def export_command(context, source, target, form, **options):
+def export(context, source, target, form, **options):
     """Write MODEL to TARGET for servers and devices, by way of TensorFlow.
 
     MODEL: a preset, a folder of a model, or one with options.json and weights; or the folder of
