@@ -4,6 +4,8 @@
     python benchmarks/run.py arithmetic
     python benchmarks/run.py memory --corpus CORPUS
     python benchmarks/run.py training --corpus CORPUS --peer-python PEER/bin/python
+    python benchmarks/run.py training-memory --corpus CORPUS
+    python benchmarks/run.py pipeline --corpus CORPUS
 
 PEER is the environment that peer_simple_elmo.py describes. CORPUS is a folder with tokenized
 text, a sentence a line: NAME.heldout.tok.txt.gz and NAME.train.tok.txt.gz for books and openstax.
@@ -166,12 +168,10 @@ def training(corpus, peer_python, rounds, steps):
     """Tokens per second of pretraining and of simple-elmo's training code."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        text, vocabulary = Path(folder, "sentences.txt"), Path(folder, "vocabulary.txt")
-        write_sentences(text, corpus, "train", 40_000)
-        write_vocabulary(vocabulary, text)
+        texts = training_text(folder, corpus)
         for size in ["mini", "small"]:
-            ours = [sys.executable, "training.py", size, text, vocabulary, steps]
-            peer = [peer_python, "peer_training.py", size, text, vocabulary, steps]
+            ours = [sys.executable, "training.py", size, *texts, steps]
+            peer = [peer_python, "peer_training.py", size, *texts, steps]
             results, slowest = against_peer(ours, peer, rounds)
             rows += [
                 [
@@ -185,6 +185,54 @@ def training(corpus, peer_python, rounds, steps):
         f"Medians of {rounds} rounds of {steps} steps after warm-up, all in turn; batch 128 x 20."
     )
     write("training", ["", "tokens/s", "times the peer"], rows, note)
+
+
+@main.command("training-memory")
+@corpus_option
+@click.option("--early", default=200, show_default=True, help="Step.")
+@click.option("--late", default=2000, show_default=True, help="Step.")
+def training_memory(corpus, early, late):
+    """Memory of a training run after its first steps and after many."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        script = ["training_memory.py", *training_text(folder, corpus), early, late]
+        for backend in BACKENDS:
+            found = report.measure(sys.executable, *script, backend=backend)
+            before, after = found["early_mib"], found["late_mib"]
+            rows.append([backend, f"{before:,.0f}", f"{after:,.0f}", f"{after / before - 1:+.1%}"])
+    header = ["mini", f"step {early:,} (MiB)", f"step {late:,} (MiB)", "growth"]
+    note = "Resident memory of the process, medians of 40 steps; batch 8 x 10, 1,024 samples."
+    write("training-memory", header, rows, note)
+
+
+@main.command()
+@corpus_option
+@rounds_option
+@click.option("--steps", default=10, show_default=True, help="Of training; 20 times so many alone.")
+def pipeline(corpus, rounds, steps):
+    """Tokens per second of what prepares the batches, against what a mini model trains on."""
+    with tempfile.TemporaryDirectory() as folder:
+        texts = training_text(folder, corpus)
+        alone = [sys.executable, "pipeline.py", *texts, 20 * steps]
+        training = [sys.executable, "training.py", "mini", *texts, steps]
+        contenders = {"batches alone": (alone, "jax")}
+        contenders |= {f"mini, {backend}": (training, backend) for backend in BACKENDS}
+        results = in_turn(contenders, rounds)
+    speed = results["batches alone"]["tokens_per_second"]
+    rows = [
+        [name, f"{result['tokens_per_second']:,.0f}", f"{speed / result['tokens_per_second']:.0f}"]
+        for name, result in results.items()
+    ]
+    note = f"Medians of {rounds} rounds, all in turn; batch 128 x 20, 8,192 samples."
+    write("pipeline", ["", "tokens/s", "batches alone, times this"], rows, note)
+
+
+def training_text(folder, corpus):
+    """Writes sentences and a vocabulary into the folder and returns their paths."""
+    text, vocabulary = Path(folder, "sentences.txt"), Path(folder, "vocabulary.txt")
+    write_sentences(text, corpus, "train", 40_000)
+    write_vocabulary(vocabulary, text)
+    return text, vocabulary
 
 
 def write(section, header, rows, note):

@@ -1,8 +1,9 @@
 """Training throughput of `pretrain`.
 
-    KERAS_BACKEND=jax python benchmarks/training.py SIZE TEXT VOCABULARY STEPS
+    KERAS_BACKEND=jax python benchmarks/training.py SIZE TEXT VOCABULARY STEPS [SETTING=VALUE ...]
 
-As peer_training.py: the same sizes, text, vocabulary and recipe, the same count of tokens.
+As peer_training.py: the same sizes, text, vocabulary and recipe, the same count of tokens. SETTING
+changes the recipe: `remat=true`.
 """
 
 import json
@@ -32,17 +33,24 @@ class Stopwatch(keras.callbacks.Callback):
         self.times.append(time.perf_counter())
 
 
-def main():
-    """Measure and print."""
-    size, text, vocabulary, steps = sys.argv[1:]
+def recipe_of(size, **settings):
+    """The recipe of a model of one of `random_model.SIZES`."""
     cnn, lstm = SIZES[size]["char_cnn"], SIZES[size]["lstm"]
-    recipe = Recipe(
+    return Recipe(
         filters=cnn["filters"],
         num_highways=cnn["n_highway"],
         units=lstm["dim"],
         projection_dim=lstm["projection_dim"],
-        max_steps=WARM_UP + int(steps),
+        **settings,
     )
+
+
+def main():
+    """Measure and print."""
+    size, text, vocabulary, steps, *settings = sys.argv[1:]
+    pairs = (setting.split("=", 1) for setting in settings)
+    settings = {name: json.loads(value) for name, value in pairs}
+    recipe = recipe_of(size, max_steps=WARM_UP + int(steps), **settings)
     start = time.perf_counter()
     stopwatch = Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
