@@ -39,6 +39,7 @@ TENSORFLOW_BY_NATURE = (
     "text.graph_encoder",
     "convert.tf_checkpoint",
 )
+ENGINES = ("backend.jax_devices", "backend.tensorflow_devices", "backend.torch_processes")
 FRAMEWORKS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 FILES_AND_STRINGS = {"csv", "gzip", "h5py", "io", "json", "os", "pathlib", "re", "zipfile"}
 
@@ -109,13 +110,13 @@ def test_no_module_imports_itself_in_a_circle():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_frameworks_are_imported_only_where_they_belong(module):
-    if module == "backend" or within(module, TENSORFLOW_BY_NATURE):
+    if within(module, ["backend", *TENSORFLOW_BY_NATURE]):
         return
     assert {name for name in imports(module) if name.split(".")[0] in FRAMEWORKS} == set()
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if m != "backend"])
-def test_only_one_file_asks_which_backend_runs(module):
+@pytest.mark.parametrize("module", [m for m in MODULES if not within(m, ["backend"])])
+def test_only_one_package_asks_which_backend_runs(module):
     if within(module, TENSORFLOW_BY_NATURE):
         return
     source = MODULES[module].read_text(encoding="utf-8")
@@ -139,7 +140,7 @@ def test_modules_import_only_core_dependencies_at_the_top(module):
     roots |= {n.module.split(".")[0] for n in top if isinstance(n, ast.ImportFrom)}
     roots -= {"keras_elmo", *sys.stdlib_module_names}
     owners = {name for root in roots for name in packages_distributions().get(root, [root])}
-    assert owners <= core or within(module, TENSORFLOW_BY_NATURE), owners - core
+    assert owners <= core or within(module, [*TENSORFLOW_BY_NATURE, *ENGINES]), owners - core
 
 
 @pytest.mark.parametrize("name", keras_elmo.__all__)

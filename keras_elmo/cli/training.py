@@ -36,6 +36,7 @@ def _recipe_options(command):
             f"--{setting.name.replace('_', '-')}",
             default=",".join(f"{w}:{n}" for w, n in FILTERS) if filters else setting.default,
             type=str if filters else getattr(setting.type, "__args__", [setting.type])[0],
+            is_flag=setting.type is bool,
             callback=_filters if filters else None,
             show_default=True,
             help=setting.metadata["help"],
@@ -59,6 +60,11 @@ def _filters(ctx, param, value):
 @click.option("--checkpoint-steps", default=250, show_default=True)
 @click.option("--validation-steps", type=int, help="Default: an epoch.")
 @click.option("--tensorboard", is_flag=True, help="Write logs for TensorBoard.")
+@click.option(
+    "--distribute",
+    type=click.Choice(["data", "vocabulary"]),
+    help="Use all devices, of many hosts too; vocabulary: divide the softmax as well (JAX).",
+)
 @offline_option
 @_recipe_options
 def pretrain(
@@ -70,6 +76,7 @@ def pretrain(
     checkpoint_steps,
     validation_steps,
     tensorboard,
+    distribute,
     **recipe,
 ):
     """Train a bidirectional language model on text and write a model folder.
@@ -89,6 +96,7 @@ def pretrain(
         checkpoint_steps=checkpoint_steps,
         validation_steps=validation_steps,
         tensorboard=tensorboard,
+        distribute=distribute,
         report=click.echo,
     )
 

@@ -1,7 +1,6 @@
 """A biLM with the softmax it was trained with: what predicts words, and what goes on training."""
 
 import h5py
-import keras
 
 from keras_elmo.convert import detect
 from keras_elmo.convert import folder
@@ -92,5 +91,5 @@ def write(model, vocabulary, place, **metadata):
     embedding.set_weights(model.embedding.get_weights())
     bilm.set_weights(model.bilm.get_weights())
     folder.write(elmo, place, **metadata)
-    arrays = [keras.ops.convert_to_numpy(variable) for variable in model.softmax.weights]
+    arrays = [model.devices.whole(variable) for variable in model.softmax.weights]
     folder.write_softmax(place, *arrays, vocabulary.words)

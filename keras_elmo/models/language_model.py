@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo import backend
+from keras_elmo.backend import devices
 from keras_elmo.layers.bilm import DIRECTIONS
 from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
 from keras_elmo.layers.vocabulary_softmax import VocabularySoftmax
@@ -11,7 +12,15 @@ from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.text.character_encoder import CharacterEncoder
 
 # Names, or their ends, of what a batch holds once for each row.
-BY_ROW = ("forward", "backward", "target_rows", "target_log_counts", "state_kept")
+BY_ROW = (
+    "forward",
+    "backward",
+    "mask",
+    "targets",
+    "target_rows",
+    "target_log_counts",
+    "state_kept",
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -35,6 +44,8 @@ class LanguageModel(keras.Model):
         encoder: turns words into the ids that `embedding` reads; `None`: a `CharacterEncoder`.
         accumulation: int, parts into which the rows of a batch are divided, one after the other,
             before the weights change; the same step in less memory.
+        remat: bool, whether the two largest intermediate values, the characters' convolutions and
+            the logits of the samples, are computed anew for the gradient instead of kept.
         **kwargs: `name`, `dtype` of every Keras model.
 
     Example:
@@ -55,6 +66,7 @@ class LanguageModel(keras.Model):
         clip_norm=10.0,
         encoder=None,
         accumulation=1,
+        remat=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -66,6 +78,8 @@ class LanguageModel(keras.Model):
         self.batch_size = batch_size
         self.clip_norm = clip_norm
         self.accumulation = accumulation
+        self.remat = remat
+        self.devices = devices.current()
         self.encoder = encoder or CharacterEncoder(embedding.max_word_length)
         self.loss_tracker = keras.metrics.Mean(name="loss")
         self.perplexities = [Perplexity(name=f"{name}_perplexity") for name in DIRECTIONS]
@@ -113,14 +127,9 @@ class LanguageModel(keras.Model):
         Returns:
             The top layer of each direction, two tensors (batch, time, P), and the new state.
         """
-        words = ops.concatenate(
-            [
-                self.embedding(inputs[name], training=training)
-                for name in sorted(inputs)
-                if name.startswith("char_ids")
-            ],
-            axis=0,
-        )
+        embed = self._recomputed(lambda ids: self.embedding(ids, training=training), training)
+        words = [embed(inputs[name]) for name in sorted(inputs) if name.startswith("char_ids")]
+        words = ops.concatenate(words, axis=0)
         if state is None:
             state = self.bilm.get_initial_state(ops.shape(inputs["forward"])[0])
         state = [ops.cast(part, self.bilm.compute_dtype) for part in state]
@@ -135,10 +144,16 @@ class LanguageModel(keras.Model):
             states.append(new)
         return tops, [ops.concatenate(part, axis=-1) for part in zip(*states, strict=True)]
 
+    def _recomputed(self, function, training):
+        return keras.remat(function) if self.remat and training else function
+
     def evaluate(self, *arguments, **kwargs):
         for variable in self.test_state:
             variable.assign(ops.zeros(variable.shape))
         return super().evaluate(*arguments, **kwargs)
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        pass  # It is built; Keras would use up a batch for it under a strategy of TensorFlow.
 
     def train_step(self, *arguments):
         return backend.model_step(self, self._train, *arguments)
@@ -148,7 +163,7 @@ class LanguageModel(keras.Model):
 
     def _train(self, data):
         batch, _, _ = keras.utils.unpack_x_y_sample_weight(data)
-        batch = keras.tree.map_structure(ops.convert_to_tensor, batch)  # train_on_batch does not
+        batch = self._placed(batch)
         tables = [self.softmax.kernel, self.softmax.bias]
         keys = {id(table) for table in tables}
         variables = [v for v in self.trainable_variables if id(v) not in keys]
@@ -157,19 +172,31 @@ class LanguageModel(keras.Model):
         gradients, row_gradients = self._clip(gradients, row_gradients)
         for table, values, gradient in zip(tables, rows, row_gradients, strict=True):
             self.optimizer.apply_rows(table, batch["softmax_rows"], values, gradient)
-        self.optimizer.apply(gradients, variables)
+        self.devices.apply(self.optimizer, gradients, variables)
         self._update_metrics(losses)
         # Of this batch; at the end of an epoch Keras takes the means of the metrics.
         values = (sum(losses) / 2, *(ops.exp(loss) for loss in losses))
         return {metric.name: value for metric, value in zip(self.metrics, values, strict=True)}
 
+    def _placed(self, batch):
+        """The arrays of a batch as tensors on the devices; `train_on_batch` gives plain arrays."""
+        tensors = {name: ops.convert_to_tensor(x) for name, x in batch.items()}
+        return {
+            name: self.devices.divided(x)
+            if name.endswith(BY_ROW) or name.startswith("char_ids")
+            else x
+            for name, x in tensors.items()
+        }
+
     def _gradients(self, batch, variables, rows):
-        unroll, size = batch["forward"].shape[1], self.batch_size // self.accumulation
+        unroll = batch["forward"].shape[1]
+        size = self.batch_size // (self.devices.num_parts * self.accumulation)
+        carried = [self.devices.own_rows(ops.convert_to_tensor(x)) for x in self.train_state]
 
         def part_gradients(number):
             part = slice(number * size, (number + 1) * size)
             inputs = {k: x[part] if k.endswith(BY_ROW) else x for k, x in batch.items()}
-            start = [ops.convert_to_tensor(x)[part] for x in self.train_state]
+            start = [x[part] for x in carried]
             if "state_kept" in inputs:
                 start = [x * inputs["state_kept"][:, None, None] for x in start]
 
@@ -177,17 +204,19 @@ class LanguageModel(keras.Model):
                 losses, state = self._sampled_losses(inputs, start, *rows)
                 return sum(losses) / 2 * unroll / self.accumulation, (losses, state)
 
-            (_, rest), *found = backend.gradients(scaled_loss, self, variables, rows)
+            (_, rest), *found = self.devices.gradients(scaled_loss, self, variables, rows)
             return *rest, *found
 
         losses, states, *found = zip(*map(part_gradients, range(self.accumulation)), strict=True)
         for variable, parts in zip(self.train_state, zip(*states, strict=True), strict=True):
-            variable.assign(ops.concatenate(parts))
+            variable.assign(self.devices.all_rows(ops.concatenate(parts)))
         losses = [sum(parts) / self.accumulation for parts in zip(*losses, strict=True)]
-        return losses, *([sum(parts) for parts in zip(*half, strict=True)] for half in found)
+        found = ([sum(parts) for parts in zip(*half, strict=True)] for half in found)
+        return self.devices.mean(losses), *found
 
     def _test(self, data):
         batch, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        batch = self._placed(batch)
         losses, state = self.losses(batch, self.test_state)
         for variable, value in zip(self.test_state, state, strict=True):
             variable.assign(value)
@@ -210,8 +239,9 @@ class LanguageModel(keras.Model):
 
     def _sampled_losses(self, batch, state, kernel, bias):
         outputs, state = self(batch, state=state, training=True)
+        sampled_loss = self._recomputed(sampled_softmax_loss, training=True)
         losses = [
-            sampled_softmax_loss(
+            sampled_loss(
                 ops.reshape(ops.cast(x, "float32"), (-1, kernel.shape[1])),
                 ops.reshape(batch[f"{name}_target_rows"], (-1,)),
                 batch[f"{name}_candidate_rows"],
@@ -246,6 +276,7 @@ class LanguageModel(keras.Model):
             "batch_size": self.batch_size,
             "clip_norm": self.clip_norm,
             "accumulation": self.accumulation,
+            "remat": self.remat,
             "encoder": keras.saving.serialize_keras_object(self.encoder),
         }
 

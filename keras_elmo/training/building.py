@@ -83,6 +83,7 @@ def build_model(recipe, vocabulary, steps, origin=None):
         recipe.clip_norm,
         encoder=origin and origin.elmo.encoder,
         accumulation=recipe.accumulation,
+        remat=recipe.remat,
     )
     initialize(model, recipe.seed, softmax_only=origin is not None)
     if origin:

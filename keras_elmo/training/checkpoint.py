@@ -3,7 +3,6 @@
 import json
 
 import h5py
-import keras
 import numpy as np
 
 from keras_elmo.errors import ElmoError
@@ -17,7 +16,7 @@ def save(path, model, progress):
 
     Args:
         path: path of the HDF5 file.
-        model: a compiled `keras.Model`.
+        model: a compiled `LanguageModel`.
         progress: what JSON holds: the step, the position in the data.
 
     Raises:
@@ -25,7 +24,7 @@ def save(path, model, progress):
     """
     with replaced(path) as temporary, h5py.File(temporary, "w") as file:
         for number, variable in enumerate(_variables(model)):
-            array = keras.ops.convert_to_numpy(variable.value)
+            array = model.devices.whole(variable)
             if not np.isfinite(array).all():
                 raise ElmoError(
                     f"{variable.path} is no longer finite; {path} stays as it was. Start again "
@@ -41,7 +40,7 @@ def load(path, model):
 
     Args:
         path: path of the HDF5 file.
-        model: a compiled `keras.Model`, built as the one that was saved.
+        model: a compiled `LanguageModel`, built as the one that was saved.
 
     Returns:
         The `progress` that was saved.

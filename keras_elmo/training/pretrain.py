@@ -1,42 +1,13 @@
 """A training run from text files to a model folder, which no interruption can spoil."""
 
-import dataclasses
-import json
-import math
-import os
-import shutil
-import sys
-import warnings
+import tempfile
 from pathlib import Path
 
-from keras_elmo.convert import folder
-from keras_elmo.convert import language_model
-from keras_elmo.errors import ElmoError
-from keras_elmo.files import replaced
-from keras_elmo.layers.bilm import DIRECTIONS
-from keras_elmo.training import checkpoint
-from keras_elmo.training.building import Origin
-from keras_elmo.training.building import build_model
-from keras_elmo.training.corpus import STANDARD_INPUT
+from keras_elmo.backend import devices
 from keras_elmo.training.corpus import Corpus
-from keras_elmo.training.estimate import estimate
-from keras_elmo.training.progress import Progress
-from keras_elmo.training.progress import duration
 from keras_elmo.training.recipe import Recipe
-from keras_elmo.training.report import write_report
-from keras_elmo.training.run_log import RunLog
-from keras_elmo.training.training_batches import TrainingBatches
-from keras_elmo.training.vocabulary import Vocabulary
-from keras_elmo.training.windows import Windows
-
-MAY_CHANGE = {
-    "epochs",
-    "max_steps",
-    "learning_rate",
-    "decay",
-    "patience",
-    "reset_share",
-}  # between two starts
+from keras_elmo.training.run import CHECKPOINT
+from keras_elmo.training.run import Run
 
 
 def pretrain(
@@ -49,6 +20,7 @@ def pretrain(
     checkpoint_steps=250,
     validation_steps=None,
     tensorboard=False,
+    distribute=None,
     callbacks=(),
     report=print,
 ):
@@ -70,6 +42,9 @@ def pretrain(
         checkpoint_steps: int, steps between checkpoints.
         validation_steps: int, steps between validations; `None`: an epoch.
         tensorboard: bool, whether to write logs for TensorBoard into `output/training`.
+        distribute: `None`: one device; `"data"`: the rows of every batch are divided over all
+            devices, on many hosts where the engine is told of them; `"vocabulary"`: the softmax
+            too (JAX alone). All hosts must see the same files.
         callbacks: Keras callbacks.
         report: function that takes a line of text.
 
@@ -83,215 +58,15 @@ def pretrain(
     Example:
         >>> pretrain("corpus/*.txt.gz", "my_elmo", Recipe(units=512), validation="heldout.txt")
     """
-    run = _Run(Path(output), recipe or Recipe(), report)
-    run.open(corpus, vocabulary, init_from, tensorboard)
-    run.train(validation and Corpus(validation), checkpoint_steps, validation_steps, callbacks)
-    return run.output
+    output = Path(output)
+    with devices.share(distribute) as shared, tempfile.TemporaryDirectory() as elsewhere:
+        # All processes do the same, for in most of it they need each other; one is of use.
+        place, report = (output, report) if shared.is_chief else (Path(elsewhere), _silent)
+        run = Run(place, recipe or Recipe(), shared, report)
+        run.open(corpus, vocabulary, init_from, tensorboard, output / "training" / CHECKPOINT)
+        run.train(validation and Corpus(validation), checkpoint_steps, validation_steps, callbacks)
+    return output
 
 
-class _Run:
-    def __init__(self, output, recipe, report):
-        self.output, self.recipe, self.report = output, recipe, report
-        self.work = output / "training"
-        self.work.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def checkpoint(self):
-        return self.work / "checkpoint.h5"
-
-    def open(self, corpus, vocabulary, init_from, tensorboard):
-        """Reads the data, builds the model, and takes up an earlier run if there is one."""
-        self.corpus = Corpus(self._spooled(corpus))
-        self._check_settings(init_from)
-        origin = None if init_from is None else Origin(init_from)
-        self.vocabulary = self._vocabulary(vocabulary, origin)
-        self._count_steps()
-        self.model = build_model(self.recipe, self.vocabulary, self.steps, origin)
-        self.step, self.position, self.best, self.stale = 0, None, None, 0
-        if self.checkpoint.exists():
-            progress = checkpoint.load(self.checkpoint, self.model)
-            self.step, self.position, self.best, self.stale = (
-                progress[key] for key in ("step", "position", "best", "stale")
-            )
-            self.report(f"going on from step {self.step:,} of {self.steps:,}")
-        self.log = RunLog(self.work, self.step, tensorboard)
-        self._describe()
-
-    def _spooled(self, sources):
-        """The sources, standard input as a file: it is read twice, and again after a kill."""
-        sources = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-        if STANDARD_INPUT not in sources:
-            return sources
-        path = self.work / "standard_input.txt"
-        if not path.exists():
-            with replaced(path) as temporary, open(temporary, "wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
-        return [path if source == STANDARD_INPUT else source for source in sources]
-
-    def _check_settings(self, init_from):
-        """A run is taken up only with the settings and the data it began with."""
-        files = zip(self.corpus.paths, self.corpus.counts(), strict=True)
-        settings = {
-            **json.loads(json.dumps(dataclasses.asdict(self.recipe))),
-            "init_from": None if init_from is None else str(init_from),
-            "files": [[os.path.basename(path), *counts] for path, counts in files],
-        }
-        path = self.work / "settings.json"
-        old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
-        for key in sorted(settings.keys() - MAY_CHANGE):
-            if settings[key] != old.get(key):
-                raise ElmoError(
-                    f"{self.work} holds a run with {key} = {old.get(key)}, not {settings[key]}; "
-                    "give the same settings, or another --output."
-                )
-        with replaced(path) as temporary:
-            temporary.write_text(json.dumps(settings, indent=1), encoding="utf-8")
-
-    def _vocabulary(self, source, origin):
-        path = self.work / "vocabulary.txt"
-        if not path.exists():
-            recipe = self.recipe
-            if source is not None:
-                words = Vocabulary.read(source)
-            elif origin is not None and origin.vocabulary is not None:
-                words = origin.vocabulary
-            else:
-                words = Vocabulary.build(self.corpus, recipe.min_count, recipe.max_vocabulary)
-            words.write(path)
-        return Vocabulary.read(path)
-
-    def _count_steps(self):
-        recipe, predictions = self.recipe, self.corpus.num_predictions()
-        self.epoch_steps = predictions / (recipe.batch_size * recipe.unroll)
-        self.steps = math.floor(recipe.epochs * self.epoch_steps)
-        if recipe.max_steps is not None:
-            self.steps = min(self.steps, recipe.max_steps)
-        if self.steps < 1:
-            raise ElmoError(
-                f"The corpus has {predictions} predictions, too few for one batch of "
-                f"{recipe.batch_size} x {recipe.unroll}; take a smaller batch or more text."
-            )
-
-    def _describe(self):
-        model = self.model
-        parameters = model.embedding.count_params() + model.bilm.count_params()
-        self.report(
-            f"{self.corpus.num_sentences():,} sentences, {self.corpus.num_predictions():,} "
-            f"predictions a direction; {self.steps:,} steps, {self.epoch_steps:,.1f} an epoch"
-        )
-        self.report(
-            f"vocabulary {len(self.vocabulary):,}; {parameters:,} parameters, "
-            f"{model.softmax.count_params():,} more in the softmax"
-        )
-        memory, seconds = estimate(model, self.recipe, self.steps - self.step)
-        self.report(f"about {memory / 2**20:,.0f} MiB of memory and {duration(seconds)}")
-
-    def train(self, validation, checkpoint_steps, validation_steps, callbacks):
-        every = validation_steps or max(1, math.floor(self.epoch_steps))
-        patience = self.recipe.patience
-        while self.step < self.steps and (patience is None or self.stale < patience):
-            target = min(self.steps, (self.step // every + 1) * every)
-            self._train_until(target, checkpoint_steps, callbacks)
-            if validation is not None:
-                self._validate(validation)
-            self._save()
-            self._write_report()
-        # The best is there already; beside it, the last. Without held-out text the last is all.
-        best = validation is not None and (self.output / folder.CONFIG).exists()
-        self.write_model(self.work / "last" if best else self.output)
-        self._write_report()
-        self.report(f"done: {self.output}")
-
-    def _windows(self, corpus, **settings):
-        return Windows(
-            corpus,
-            self.vocabulary,
-            self.recipe.batch_size,
-            self.recipe.unroll,
-            widest_filter=self.model.embedding.max_width,
-            encoder=self.model.encoder,
-            **settings,
-        )
-
-    def _train_until(self, target, checkpoint_steps, callbacks):
-        recipe = self.recipe
-        windows = self._windows(self.corpus, seed=recipe.seed, repeat=True, position=self.position)
-        self.batches = TrainingBatches(
-            windows,
-            len(self.vocabulary),
-            recipe.num_samples,
-            recipe.seed,
-            self.step,
-            recipe.reset_share,
-        )
-        try:
-            self.model.fit(
-                iter(self.batches),
-                steps_per_epoch=target - self.step,
-                epochs=1,
-                shuffle=False,
-                verbose=0,
-                callbacks=[Progress(self, checkpoint_steps), *callbacks],
-            )
-        except Exception:
-            if self.batches.error is not None:  # which TensorFlow hides in one of its own
-                raise self.batches.error from None
-            raise
-        finally:
-            self.batches.close()
-
-    def reached(self, step, save):
-        """Called with the number of steps done: keeps the place in the data."""
-        self.step = step
-        if save:
-            self.position = self.batches.position(step)
-            self._save()
-
-    def _save(self):
-        progress = {key: getattr(self, key) for key in ("step", "position", "best", "stale")}
-        checkpoint.save(self.checkpoint, self.model, progress)
-
-    def _validate(self, corpus):
-        with warnings.catch_warnings():  # that the text ends, which it does
-            warnings.simplefilter("ignore", UserWarning)
-            logs = self.model.evaluate(
-                ((batch,) for batch in self._windows(corpus, complete=True)),
-                return_dict=True,
-                verbose=0,
-            )
-        values = [logs[f"{name}_perplexity"] for name in DIRECTIONS]
-        self.report(
-            f"step {self.step:,}: validation perplexity {math.exp(logs['loss']):.2f} "
-            f"(forward {values[0]:.2f}, backward {values[1]:.2f})"
-        )
-        self.log.add("validation", self.step, *values)
-        self.stale += 1
-        if self.best is None or logs["loss"] < self.best:
-            self.best, self.stale = float(logs["loss"]), 0
-            self.write_model(self.output)
-
-    def write_model(self, place):
-        """Writes the model as it is now, each file whole or not at all."""
-        with replaced(self.work / "model") as temporary:
-            temporary.mkdir()
-            language_model.write(
-                self.model, self.vocabulary, temporary, step=self.step, validation_loss=self.best
-            )
-        files = [path for path in (self.work / "model").rglob("*") if path.is_file()]
-        for path in files:
-            target = place / path.relative_to(self.work / "model")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(path, target)
-        shutil.rmtree(self.work / "model")
-
-    def _write_report(self):
-        best = self.best
-        best = "" if best is None else f"; best validation perplexity {math.exp(best):.2f}"
-        write_report(
-            self.output / "report.html",
-            f"Pretraining of {self.output.name}",
-            self.log,
-            f"Step {self.step:,} of {self.steps:,}, {self.step / self.epoch_steps:.2f} passes over "
-            f"{self.corpus.num_predictions():,} predictions{best}.",
-            {**dataclasses.asdict(self.recipe), "vocabulary": f"{len(self.vocabulary):,}"},
-        )
+def _silent(line):
+    pass

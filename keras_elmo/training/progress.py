@@ -5,6 +5,7 @@ import time
 
 import keras
 
+from keras_elmo import backend
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bilm import DIRECTIONS
 
@@ -12,10 +13,11 @@ REPORT_SECONDS = 15
 
 
 class Progress(keras.callbacks.Callback):
-    """Reports speed, loss and time left, keeps a log, and has the run save its checkpoints.
+    """Seeds the steps, reports speed, loss and time left, has the run save its checkpoints.
 
     Args:
-        run: the run, with `step`, `steps`, `epoch_steps`, `recipe`, `log`, `report`, `reached`.
+        run: the run, with `step`, `steps`, `epoch_steps`, `recipe`, `devices`, `log`, `report`,
+            `reached`.
         checkpoint_steps: int, steps between checkpoints.
     """
 
@@ -24,6 +26,10 @@ class Progress(keras.callbacks.Callback):
         self._run, self._checkpoint_steps = run, checkpoint_steps
         self._first, self._logs = run.step, []
         self._since = self._saved = time.monotonic()
+
+    def on_train_batch_begin(self, batch, logs=None):
+        run = self._run
+        backend.seed_step(run.recipe.seed, self._first + batch, run.devices.parts[0])
 
     def on_train_batch_end(self, batch, logs=None):
         step = self._first + batch + 1

@@ -58,6 +58,7 @@ class Recipe:
     )
     patience: int | None = _setting(None, "Stop after so many validations without a new best.")
     accumulation: int = _setting(1, "Parts in which a batch is worked through, to save memory.")
+    remat: bool = _setting(False, "Compute large values anew for the gradient, to save memory.")
     dtype: str = _setting("float32", "float32, or mixed_bfloat16 for mixed precision.")
     clip_norm: float = _setting(10.0, "Largest norm of the gradient (of the loss times unroll).")
     seed: int = _setting(1, "Of everything random.")

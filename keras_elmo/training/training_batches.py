@@ -7,6 +7,7 @@ import threading
 import numpy as np
 
 from keras_elmo.layers.bilm import DIRECTIONS
+from keras_elmo.training.parts import take_part
 from keras_elmo.training.sampler import LogUniformSampler
 from keras_elmo.training.windows import round_up
 
@@ -31,11 +32,13 @@ class TrainingBatches:
         reset_share: float, share of the rows whose LSTM state is set back to zero before a window.
             A state that is always carried on may drift to where no sentence read from a state of
             zero ever comes; with some resets the model serves both.
+        parts: list of int, which parts of each batch this process reads.
+        num_parts: int, equal parts into which the rows of a batch are divided.
 
     Yields:
-        Tuples of one dict, as `fit` takes them: what `Windows` gives but for the targets;
-        `softmax_rows` (rows,); and for each direction `_target_rows`, `_target_log_counts`
-        (batch, unroll), `_candidate_rows`, `_candidate_log_counts` (samples,).
+        For each part a tuple of one dict, as `fit` takes it: what `Windows` gives but for the
+        targets; `softmax_rows` (rows,); and for each direction `_target_rows`,
+        `_target_log_counts` (batch, unroll), `_candidate_rows`, `_candidate_log_counts` (samples,).
 
     Example:
         >>> batches = TrainingBatches(windows, num_samples=8192, seed=1)
@@ -44,10 +47,19 @@ class TrainingBatches:
     """
 
     def __init__(
-        self, windows, vocabulary_size, num_samples, seed=0, first_step=0, reset_share=0.0
+        self,
+        windows,
+        vocabulary_size,
+        num_samples,
+        seed=0,
+        first_step=0,
+        reset_share=0.0,
+        parts=(0,),
+        num_parts=1,
     ):
         self._windows, self._seed, self._step = windows, seed, first_step
         self._reset_share = reset_share
+        self._parts, self._num_parts = parts, num_parts
         self._sampler = LogUniformSampler(vocabulary_size, num_samples)
         self._positions = {first_step: windows.position}
         self._queue = queue.Queue(QUEUE_SIZE)
@@ -82,9 +94,10 @@ class TrainingBatches:
                 batch = self.prepare(window, self._step)
                 self._step += 1
                 self._positions[self._step] = self._windows.position
-                self._queue.put(batch)
-                if self._closed:
-                    return
+                for part in self._parts:
+                    self._queue.put(take_part(batch, part, self._num_parts))
+                    if self._closed:
+                        return
             self._queue.put(None)
         except Exception as error:  # raised where the batches are read
             self.error = error

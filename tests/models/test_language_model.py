@@ -121,9 +121,10 @@ def tiny_model(**settings):
     return model
 
 
-def test_a_batch_in_parts_makes_the_same_step():
+@pytest.mark.parametrize("setting", [{"accumulation": 2}, {"remat": True}])
+def test_what_saves_memory_changes_no_step(setting):
     batch = tiny_batches().prepare(tiny_window(), 0)
-    models = [tiny_model(accumulation=parts) for parts in (1, 2)]
+    models = [tiny_model(), tiny_model(**setting)]
     for model in models:
         for _ in range(2):
             model.train_on_batch(batch)

@@ -87,11 +87,6 @@ def test_logs_and_report(trained):
     assert "http" not in report
 
 
-@pytest.mark.xfail(
-    keras.config.backend() == "torch",
-    reason="known fault: under PyTorch a resumed run ends with other weights",
-    strict=False,
-)
 def test_killed_at_any_moment_it_ends_with_the_same_weights(text, tmp_path):
     command = [sys.executable, "-m", "keras_elmo", "pretrain", *text]
     for key, value in {**TINY, "epochs": 3, "filters": "1:4,2:4"}.items():

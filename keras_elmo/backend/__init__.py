@@ -1,4 +1,4 @@
-"""The only file that asks which backend runs: loops over time, compilation, gradients off."""
+"""The only package that asks which backend runs: loops, compilation, gradients, devices."""
 
 import functools
 import importlib.util
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import keras
+import numpy as np
 
 from keras_elmo.errors import ElmoError
 
@@ -176,6 +177,20 @@ def _no_jit(function, layer):
 
 
 _JITS = {"jax": _jax_jit, "tensorflow": _tensorflow_jit, "torch": _torch_jit}
+
+
+def seed_step(*numbers):
+    """Seeds the dropout of a training step where no variable of the model holds its state.
+
+    That of PyTorch draws from a generator of the process, which no checkpoint brings back.
+
+    Args:
+        *numbers: ints: a seed, the number of the step, the number of the process.
+    """
+    if BACKEND == "torch":
+        import torch
+
+        torch.manual_seed(np.random.SeedSequence(numbers).generate_state(1)[0])
 
 
 def model_step(model, step, *arguments):
