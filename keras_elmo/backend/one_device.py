@@ -2,8 +2,6 @@
 
 import contextlib
 
-import keras
-
 from keras_elmo import backend
 
 
@@ -62,4 +60,4 @@ class OneDevice:
 
     def whole(self, variable):
         """The value of a variable as a NumPy array; every process must ask."""
-        return keras.ops.convert_to_numpy(variable.value)
+        return variable.numpy()
