@@ -12,6 +12,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 README = FOLDER / "README.md"
+BACKENDS = ["tensorflow", "jax", "torch"]
 
 
 def measure(python, script, *arguments, backend=None):
@@ -45,6 +46,7 @@ def conditions():
     if Path("/proc/cpuinfo").exists():
         cpu = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())[1]
     packages = ["keras", "tensorflow", "jax", "torch", "numpy"]
+    packages += ["ai-edge-litert", "onnxruntime", "openvino"]
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
         f"{len(os.sched_getaffinity(0))} cores of {cpu}; Python {platform.python_version()}, "
@@ -54,7 +56,12 @@ def conditions():
 
 def command():
     """The command that was given, to repeat it."""
-    return "python benchmarks/run.py " + " ".join(sys.argv[1:])
+    return f"python benchmarks/{Path(sys.argv[0]).name} {' '.join(sys.argv[1:])}"
+
+
+def write(section, header, rows, note):
+    """The section: how to repeat it, on what it ran, the table."""
+    write_section(section, f"    {command()}\n\n{note} {conditions()}\n\n{table(header, rows)}")
 
 
 def write_section(name, text):

@@ -22,7 +22,6 @@ import click
 import random_model
 import report
 
-BACKENDS = ["tensorflow", "jax", "torch"]
 SECTIONS = ["books", "openstax"]
 VOCABULARY = 50_000
 
@@ -47,7 +46,7 @@ def write_vocabulary(target, text, size=VOCABULARY):
 
 def against_peer(ours, peer, rounds):
     """The medians of ours on each backend and of the peer, and the peer's tokens a second."""
-    contenders = {backend: (ours, backend) for backend in BACKENDS}
+    contenders = {backend: (ours, backend) for backend in report.BACKENDS}
     contenders["simple-elmo 0.9.2"] = (peer, None)
     results = in_turn(contenders, rounds)
     return results, results["simple-elmo 0.9.2"]["tokens_per_second"]
@@ -110,7 +109,7 @@ def embedding(corpus, peer_python, rounds, sentences, original_every):
         f"Medians of {rounds} rounds, all in turn. The first {sentences:,} held-out sentences, "
         f"half of each section; at the original size every {original_every}th of them."
     )
-    write("embedding", header, rows, note)
+    report.write("embedding", header, rows, note)
 
 
 @main.command()
@@ -120,7 +119,7 @@ def arithmetic(rounds):
     rows = []
     for size in ["small", "original"]:
         script = [sys.executable, "arithmetic.py", size]
-        results = in_turn({backend: (script, backend) for backend in BACKENDS}, rounds)
+        results = in_turn({backend: (script, backend) for backend in report.BACKENDS}, rounds)
         machine = max(result["matmul_gflops"] for result in results.values())
         rows += [
             [
@@ -134,7 +133,7 @@ def arithmetic(rounds):
         ]
     header = ["", "2048 x 2048", "loop's own product", "LSTM part", "of the best 2048 x 2048"]
     note = f"float32, GFLOP/s. Medians of {rounds} rounds, all in turn."
-    write("arithmetic", header, rows, note)
+    report.write("arithmetic", header, rows, note)
 
 
 @main.command()
@@ -148,7 +147,7 @@ def memory(corpus, sentences):
         once, tenfold = Path(folder, "1.txt"), Path(folder, "10.txt")
         write_sentences(once, corpus, "train", sentences)
         write_sentences(tenfold, corpus, "train", 10 * sentences)
-        for backend in BACKENDS:
+        for backend in report.BACKENDS:
             peaks = [
                 report.measure(sys.executable, "memory.py", folder, text, backend=backend)
                 for text in [once, tenfold]
@@ -156,7 +155,7 @@ def memory(corpus, sentences):
             low, high = (peak["peak_memory_mib"] for peak in peaks)
             rows.append([backend, f"{low:,.0f}", f"{high:,.0f}", f"{high / low - 1:+.1%}"])
     header = ["small", f"{sentences:,} sentences (MiB)", "ten times (MiB)", "growth"]
-    write("memory", header, rows, "Peak resident memory of the process; training sentences.")
+    report.write("memory", header, rows, "Peak resident memory of the process; training sentences.")
 
 
 @main.command()
@@ -184,7 +183,7 @@ def training(corpus, peer_python, rounds, steps):
     note = (
         f"Medians of {rounds} rounds of {steps} steps after warm-up, all in turn; batch 128 x 20."
     )
-    write("training", ["", "tokens/s", "times the peer"], rows, note)
+    report.write("training", ["", "tokens/s", "times the peer"], rows, note)
 
 
 @main.command("training-memory")
@@ -196,13 +195,13 @@ def training_memory(corpus, early, late):
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         script = ["training_memory.py", *training_text(folder, corpus), early, late]
-        for backend in BACKENDS:
+        for backend in report.BACKENDS:
             found = report.measure(sys.executable, *script, backend=backend)
             before, after = found["early_mib"], found["late_mib"]
             rows.append([backend, f"{before:,.0f}", f"{after:,.0f}", f"{after / before - 1:+.1%}"])
     header = ["mini", f"step {early:,} (MiB)", f"step {late:,} (MiB)", "growth"]
     note = "Resident memory of the process, medians of 40 steps; batch 8 x 10, 1,024 samples."
-    write("training-memory", header, rows, note)
+    report.write("training-memory", header, rows, note)
 
 
 @main.command()
@@ -216,7 +215,7 @@ def pipeline(corpus, rounds, steps):
         alone = [sys.executable, "pipeline.py", *texts, 20 * steps]
         training = [sys.executable, "training.py", "mini", *texts, steps]
         contenders = {"batches alone": (alone, "jax")}
-        contenders |= {f"mini, {backend}": (training, backend) for backend in BACKENDS}
+        contenders |= {f"mini, {backend}": (training, backend) for backend in report.BACKENDS}
         results = in_turn(contenders, rounds)
     speed = results["batches alone"]["tokens_per_second"]
     rows = [
@@ -224,7 +223,7 @@ def pipeline(corpus, rounds, steps):
         for name, result in results.items()
     ]
     note = f"Medians of {rounds} rounds, all in turn; batch 128 x 20, 8,192 samples."
-    write("pipeline", ["", "tokens/s", "batches alone, times this"], rows, note)
+    report.write("pipeline", ["", "tokens/s", "batches alone, times this"], rows, note)
 
 
 def training_text(folder, corpus):
@@ -233,12 +232,6 @@ def training_text(folder, corpus):
     write_sentences(text, corpus, "train", 40_000)
     write_vocabulary(vocabulary, text)
     return text, vocabulary
-
-
-def write(section, header, rows, note):
-    """The section: how to repeat it, on what it ran, the table."""
-    text = f"    {report.command()}\n\n{note} {report.conditions()}\n\n{report.table(header, rows)}"
-    report.write_section(section, text)
 
 
 if __name__ == "__main__":

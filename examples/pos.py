@@ -6,12 +6,9 @@ Any treebank of universaldependencies.org will do, such as UD_English-EWT, or a 
 and its tag a line.
 """
 
-import click
 from ner import plot
-from runner import Command
 from runner import Task
-from runner import options
-from runner import run
+from runner import command
 
 from keras_elmo import tasks
 
@@ -40,12 +37,5 @@ TASK = Task(
 )
 
 
-@click.command(cls=Command, help=__doc__)
-@options
-def main(**settings):
-    """Runs the example."""
-    run(TASK, **settings)
-
-
 if __name__ == "__main__":
-    main()
+    command(TASK, __doc__)()

@@ -93,6 +93,17 @@ def options(function):
     return function
 
 
+def command(task, text):
+    """The command of an example that has no options of its own; `text` is its help."""
+
+    @click.command(cls=Command, help=text)
+    @options
+    def main(**settings):
+        run(task, **settings)
+
+    return main
+
+
 def run(task, tiny, variants, output, seeds, **settings):
     """Trains and scores each variant, and writes the model, table, JSON and plots.
 

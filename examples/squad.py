@@ -5,11 +5,8 @@
 SQuAD 1.1 is at rajpurkar.github.io/SQuAD-explorer; any file of the same JSON will do.
 """
 
-import click
-from runner import Command
 from runner import Task
-from runner import options
-from runner import run
+from runner import command
 
 from keras_elmo import tasks
 from keras_elmo.tasks import plots
@@ -58,12 +55,5 @@ TASK = Task(
 )
 
 
-@click.command(cls=Command, help=__doc__)
-@options
-def main(**settings):
-    """Runs the example."""
-    run(TASK, **settings)
-
-
 if __name__ == "__main__":
-    main()
+    command(TASK, __doc__)()

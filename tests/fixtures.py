@@ -163,3 +163,9 @@ def compact(values, mask, length):
     for row, (value, real) in enumerate(zip(values, mask, strict=True)):
         moved[row, : real.sum()] = value[real]
     return moved
+
+
+def mean_cosines(one, other):
+    """The mean cosine of the vectors (..., words, size) of two arrays, (...)."""
+    norms = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+    return ((one * other).sum(axis=-1) / norms).mean(axis=-1)

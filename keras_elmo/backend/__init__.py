@@ -91,11 +91,26 @@ def _python_scan(step, inputs, state, reverse):
 
 
 def _openvino_scan(step, inputs, state, reverse):
-    # Keras 3.15 runs it, but the second LSTM layer comes out wrong.
-    raise ElmoError(
-        "Keras on OpenVINO runs no biLM; write an OpenVINO model by "
-        "`keras-elmo export MODEL TARGET --format openvino`"
-    )
+    # A graph without an input is evaluated wrongly where one LSTM layer follows another.
+    if not _has_parameter(inputs[0]):
+        raise ElmoError(
+            "Keras on OpenVINO runs a biLM in `predict` alone; for other uses write a model by "
+            "`keras-elmo export MODEL TARGET --format openvino`"
+        )
+    return _python_scan(step, inputs, state, reverse)
+
+
+def _has_parameter(tensor):
+    """Whether an OpenVINO tensor depends on an input of its graph."""
+    nodes, seen = [tensor.output.get_node()], set()
+    while nodes:
+        node = nodes.pop()
+        if node.get_type_name() == "Parameter":
+            return True
+        if node.get_name() not in seen:
+            seen.add(node.get_name())
+            nodes += [value.get_node() for value in node.input_values()]
+    return False
 
 
 _SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan, "openvino": _openvino_scan}

@@ -68,7 +68,7 @@ def export(context, source, target, form, **options):
     """Write MODEL to TARGET for servers and devices, by way of TensorFlow.
 
     MODEL: a preset, a folder of a model, or one with options.json and weights; or the folder of
-    a task model, as savedmodel or litert.
+    a task model.
     """
     from keras_elmo import backend
     from keras_elmo.export.formats import check
@@ -82,7 +82,7 @@ def export(context, source, target, form, **options):
     if is_task_model(source):
         from keras_elmo.tasks.export import export_folder
 
-        export_folder(source, target, form)
+        export_folder(source, target, form, **options)
     else:
         export(load(source), target, form, **options)
     click.echo(f"{target}: written")

@@ -106,17 +106,14 @@ def traced(model, outputs, shapes=((None, None),)):
         A `tf.Module` with the weights, and a list of `tf.function`s that answer dicts of tensors.
 
     Raises:
-        ElmoError: if an output is unknown, or the model has other inputs.
+        ElmoError: if an output is unknown, the model has other inputs, or was quantized.
 
     Example:
         >>> module, [function] = traced(keras_elmo.load(), ["top"])
         >>> function(tf.constant(keras_elmo.batch_to_ids([["Hello"]])))["top"].shape[:2]
         TensorShape([1, 1])
     """
-    if not outputs:
-        raise ElmoError(f"outputs: name at least one of {', '.join(OUTPUTS)}")
-    for name in outputs:
-        check_choice("outputs", name, OUTPUTS)
+    _check(model, outputs)
     characters = _characters(model)
     module, answer = function(model)
     select = partial(_select, outputs=outputs) if isinstance(model, Elmo) else _named
@@ -126,6 +123,20 @@ def traced(model, outputs, shapes=((None, None),)):
 
     specs = [((*shape, characters), "int32") for shape in shapes]
     return module, [signature(selected, char_ids=spec) for spec in specs]
+
+
+def _check(model, outputs):
+    if not outputs:
+        raise ElmoError(f"outputs: name at least one of {', '.join(OUTPUTS)}")
+    for name in outputs:
+        check_choice("outputs", name, OUTPUTS)
+    if tuple(outputs) != OUTPUTS and not isinstance(model, Elmo):
+        raise ElmoError("outputs: an Elmo has a choice of them, other models answer all")
+    if any(layer.quantization_mode is not None for layer in model._flatten_layers()):
+        raise ElmoError(
+            "a model that `quantize` made smaller has no such form; export it as it was before, "
+            "for phones with int8 weights"
+        )
 
 
 def signature(function, **inputs):

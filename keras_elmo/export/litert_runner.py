@@ -21,7 +21,8 @@ class LiteRTRunner:
         words: list of str, one sentence.
 
     Returns:
-        A dict of float arrays, such as `elmo` (words, 2P) and `layers` (L + 1, words, 2P).
+        A dict of arrays, such as `elmo` (words, 2P) and `layers` (L + 1, words, 2P), a tagger's
+        `tags` (words,) or a classifier's `probabilities` (classes,).
 
     Raises:
         TypeError: if the words are one string.
@@ -54,7 +55,7 @@ class LiteRTRunner:
         if length is not None:
             ids = np.pad(ids, [(0, 0), (0, length - len(words)), (0, 0)])
         outputs = runner(char_ids=ids)
-        return {name: x[0, ..., : len(words), :] for name, x in outputs.items()}
+        return {name: _without_padding(x[0], len(words)) for name, x in outputs.items()}
 
     def _length(self, count):
         if None in self.lengths:
@@ -85,6 +86,13 @@ def char_ids(words, characters=50):
         letters = BOUNDARIES.get(word, letters)
         row[: len(letters) + 2] = [259, *letters, 260]
     return ids
+
+
+def _without_padding(x, count):
+    """The first `count` words of an output: (..., time, size) floats, or (time,) integers."""
+    if x.ndim == 1:
+        return x if np.issubdtype(x.dtype, np.floating) else x[:count]
+    return x[..., :count, :]
 
 
 def _fixed_length(runner):

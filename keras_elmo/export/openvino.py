@@ -33,9 +33,13 @@ def save(model, path, outputs=graph.OUTPUTS, weights="float32"):
     weights_path = graph.check_target(path.with_suffix(".bin"))
     openvino = graph.require("openvino", "openvino")
     module, [function] = graph.traced(model, outputs)
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        replaced(path) as temporary,
+        replaced(weights_path) as temporary_weights,
+    ):
         tf.saved_model.save(module, folder, signatures=function)
-        converted = openvino.convert_model(folder)
-    with replaced(path) as temporary, replaced(weights_path) as temporary_weights:
+        # Ten times as fast as `convert_model`, which also reports its use to the makers.
+        converted = openvino.Core().read_model(folder)
         openvino.save_model(converted, temporary, compress_to_fp16=weights == "float16")
         temporary.with_suffix(".bin").rename(temporary_weights)

@@ -3,6 +3,7 @@
 from keras_elmo.export import graph
 from keras_elmo.export import warm_up as warm_up_requests
 from keras_elmo.files import replaced
+from keras_elmo.text.tokenizer import split_on_spaces
 from keras_elmo.text.tokenizer import split_sentences
 
 WEIGHTS = ("float32", "float16")
@@ -97,9 +98,7 @@ def _signatures(tf, outputs, encode):
         return answer(encode(tokens))
 
     def default(strings):
-        words = tf.strings.split(strings, " ")
-        words = tf.ragged.boolean_mask(words, words != "")
-        return answer(encode(words.to_tensor("")))
+        return answer(encode(split_on_spaces(strings)))
 
     many = (None,)
     return {

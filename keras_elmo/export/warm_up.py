@@ -6,12 +6,13 @@ FILE = "tf_serving_warmup_requests"
 SENTENCES = ["Hello !", "The cat sat on the mat .", " ".join(["word"] * 40)]
 
 
-def write(folder, name):
+def write(folder, name, inputs=("strings",)):
     """Writes `assets.extra/tf_serving_warmup_requests` into a SavedModel's folder.
 
     Args:
         folder: path of the SavedModel.
         name: str, under which the server will know the model.
+        inputs: names of the inputs of its signature `default`, each strings (batch,).
 
     Raises:
         ElmoError: if tensorflow-serving-api is not installed.
@@ -29,5 +30,6 @@ def write(folder, name):
             spec = request.request.model_spec
             spec.name, spec.signature_name = name, "default"
             strings = tf.make_tensor_proto(SENTENCES[:size], dtype=tf.string)
-            request.request.inputs["strings"].CopyFrom(strings)
+            for key in inputs:
+                request.request.inputs[key].CopyFrom(strings)
             writer.write(log.PredictionLog(predict_log=request).SerializeToString())

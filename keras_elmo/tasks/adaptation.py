@@ -1,6 +1,7 @@
 """Going on with the pretraining of a biLM on the text of a task."""
 
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -52,31 +53,31 @@ def adapt(
     model = LanguageModel(elmo.embedding, elmo.bilm, len(vocabulary), batch_size)
     predictions = sum(map(len, sentences)) + len(sentences)
     steps = max(1, predictions // (batch_size * unroll))
+    options = {"steps_per_epoch": steps, "shuffle": False, "verbose": verbose}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "text.txt"
         path.write_text("".join(f"{' '.join(s)}\n" for s in sentences), encoding="utf-8")
-        windows = Windows(
-            Corpus(str(path)),
-            vocabulary,
-            batch_size,
-            unroll,
-            seed=seed,
-            repeat=True,
-            widest_filter=elmo.embedding.max_width,
-        )
-        samples = min(MOST_SAMPLES, len(vocabulary) // 2)
-        batches = TrainingBatches(windows, len(vocabulary), samples, seed)
-        try:
-            for trained, count in ((False, 1), (True, epochs)):
-                elmo.embedding.trainable = elmo.bilm.trainable = trained
-                model.compile()
-                model.optimizer.learning_rate = learning_rate
-                history = model.fit(
-                    iter(batches), steps_per_epoch=steps, epochs=count, shuffle=False,
-                    verbose=verbose,
-                )  # fmt: skip
-        finally:
-            batches.close()
+        width = elmo.embedding.max_width
+        with closing(_batches(path, vocabulary, batch_size, unroll, width, seed)) as batches:
+            _fit(model, batches, 1, learning_rate, options, trained=False)
+            history = _fit(model, batches, epochs, learning_rate, options, trained=True)
     if not np.isfinite(history.history["loss"][-1]):
         raise ElmoError("the loss is no number any more; try a smaller learning rate")
     return history
+
+
+def _batches(path, vocabulary, batch_size, unroll, width, seed):
+    corpus = Corpus(str(path))
+    windows = Windows(
+        corpus, vocabulary, batch_size, unroll, seed, repeat=True, widest_filter=width
+    )
+    samples = min(MOST_SAMPLES, len(vocabulary) // 2)
+    return TrainingBatches(windows, len(vocabulary), samples, seed)
+
+
+def _fit(model, batches, epochs, learning_rate, options, trained):
+    """Trains the softmax, and the biLM too if it is to be trained."""
+    model.embedding.trainable = model.bilm.trainable = trained
+    model.compile()
+    model.optimizer.learning_rate = learning_rate
+    return model.fit(iter(batches), epochs=epochs, **options)

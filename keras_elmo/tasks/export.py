@@ -1,36 +1,46 @@
-"""A task model as a SavedModel that reads strings and answers labels."""
+"""Task models for servers and devices: text in, labels out."""
 
 import keras
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.export import formats
 from keras_elmo.export import graph
-from keras_elmo.export import litert
+from keras_elmo.export import saved_model
+from keras_elmo.export import warm_up as warm_up_requests
 from keras_elmo.files import replaced
 from keras_elmo.tasks.classifier import Classifier
 from keras_elmo.tasks.folder import load
 from keras_elmo.tasks.token_classifier import TokenClassifier
+from keras_elmo.text.tokenizer import split_on_spaces
+from keras_elmo.text.tokenizer import split_sentences
 from keras_elmo.text.tokenizer import tokens_to_char_ids
 
 
-def save(model, folder):
-    """Writes a TensorFlow SavedModel that needs neither Keras nor this package.
+def save(model, folder, weights="float32", tokenizer=None, warm_up=False):
+    """Writes a SavedModel that needs neither Keras nor this package, whole or not at all.
 
     | signature | inputs |
     |---|---|
     | `default`, also `serving_default` | `strings` (batch,), tokens with spaces between |
     | `tokens` | `tokens` (batch, time) string, `""` behind the last |
+    | `text`, with a tokenizer | `text` (batch,), raw text |
 
-    A `PairClassifier` reads `first` and `second` in place of `strings` or `tokens`. A
-    `TokenClassifier` answers `tags` (batch, time) string, `""` where there is no token; a
+    A `PairClassifier` reads `first` and `second` in each of them. A `TokenClassifier` answers
+    `tags` (batch, time) string, `""` where there is no token, and in `text` the `tokens` too; a
     `TextClassifier` or `PairClassifier` answers `label` (batch,) string and `probabilities`
     (batch, classes), or `score` (batch,) if it was trained on numbers.
 
     Args:
         model: one of these three, on the TensorFlow backend.
         folder: path, which must be free; TensorFlow Serving expects `name/version`.
+        weights: `"float32"`; or `"float16"`, which halves the folder and is cast in every call.
+        tokenizer: `None`; or `"tensorflow-text"`, which adds the signature `text`. Then the
+            folder needs TensorFlow Text too, which TensorFlow Serving has.
+        warm_up: bool, whether to add requests that TensorFlow Serving answers before it says that
+            it is ready.
 
     Raises:
-        ElmoError: if the model is of another kind, reads no characters, or the path is taken.
+        ElmoError: if the model is of another kind, the path is taken, or a package is missing.
 
     Example:
         >>> export.save(tagger, "served/tagger/1")
@@ -39,103 +49,132 @@ def save(model, folder):
     """
     tf = graph.tensorflow()
     folder = graph.check_target(folder)
-    if not isinstance(model, TokenClassifier | Classifier):
-        raise ElmoError(f"a {type(model).__name__} can't be exported; serve it by Python")
-    if model.features.elmo is not None:
-        graph.check_elmo(model.features.elmo)
-    module, answer = graph.function(model)
-    inputs = _Inputs(tf, model)
-    module.inputs = inputs.table
-    finish = _tags if isinstance(model, TokenClassifier) else _label
-    names = model.texts if len(model.texts) > 1 else None
-
-    def respond(*tokens):
-        texts = {name: inputs(x) for name, x in zip(model.texts, tokens, strict=True)}
-        return finish(tf, model, answer(texts))
-
-    def respond_to_strings(*strings):
-        return respond(*(_split(tf, x) for x in strings))
-
-    tokens = {name: ((None, None), tf.string) for name in names or ["tokens"]}
-    strings = {name: ((None,), tf.string) for name in names or ["strings"]}
-    tokens = graph.signature(respond, **tokens)
-    default = graph.signature(respond_to_strings, **strings)
-    signatures = {"default": default, "serving_default": default, "tokens": tokens}
+    graph.check_choice("weights", weights, saved_model.WEIGHTS)
+    _check(model)
+    module, answer = graph.function(model, weights)
+    module.encoders, encode = _encoders(tf, model.features)
+    respond = _responder(tf, model, encode, answer)
+    signatures = _signatures(tf, model.texts, respond, tokenizer)
     with replaced(folder) as temporary:
         tf.saved_model.save(module, str(temporary), signatures=signatures)
+        if warm_up:
+            inputs = signatures["default"].input_signature
+            warm_up_requests.write(temporary, folder.parent.name, [spec.name for spec in inputs])
 
 
-def export_folder(source, target, form):
+def export_folder(source, target, form, **options):
     """Exports a task model from its folder: what `keras-elmo export` does.
 
     Args:
         source: folder of the task model.
         target: path to write.
-        form: `"savedmodel"`, see `save`; or `"litert"`, see `on_char_ids`.
+        form: a name in `keras_elmo.export.formats.SAVERS`; see `save` for `"savedmodel"`, else
+            `on_char_ids`.
+        **options: of the format.
 
     Raises:
-        ElmoError: if there is no such form of a task model.
+        ElmoError: if the model has no such form, or the format no such option.
+
+    Example:
+        >>> export_folder("my_tagger", "tagger.tflite", "litert", weights="int8")
     """
-    if form not in ("savedmodel", "litert"):
-        raise ElmoError(f"a task model is exported as savedmodel or litert, not as {form}")
+    options = formats.check(form, options)
     model = load(source)
     if form == "savedmodel":
-        save(model, target)
+        save(model, target, **options)
     else:
-        litert.save(on_char_ids(model), target, weights="float32")
+        formats.export(on_char_ids(model), target, form, **options)
 
 
 def on_char_ids(model):
-    """A task model as a functional Keras model of character ids, for LiteRT.
+    """A task model as a functional Keras model of character ids, for the formats without strings.
+
+    A `TokenClassifier` answers `tags` (batch, time), places in its `labels`, and `logits` (batch,
+    time, labels); a `TextClassifier` answers `probabilities` (batch, labels), or `score` (batch,
+    1) if it was trained on numbers.
 
     Args:
-        model: a task model of one text, without word vectors of its own.
+        model: one of these two, without word vectors of its own.
 
     Returns:
-        A `keras.Model` from `char_ids` (batch, time, characters) to the model's outputs.
+        A `keras.Model` that reads `char_ids` (batch, time, characters).
 
     Raises:
-        ElmoError: if the model reads more than that.
+        ElmoError: if the model is of another kind or reads more than that.
 
     Example:
-        >>> litert.save(on_char_ids(tagger), "tagger.tflite", weights="float32")
+        >>> litert.save(on_char_ids(tagger), "tagger.tflite")
     """
+    _check(model)
     if len(model.texts) > 1 or model.features.words is not None:
         raise ElmoError(f"{model.name} reads more than the characters of one text")
     size = model.features.elmo.embedding.max_word_length
     char_ids = keras.Input((None, size), dtype="int32", name="char_ids")
-    return keras.Model(char_ids, model({model.texts[0]: {"char_ids": char_ids}}))
+    outputs = model({model.texts[0]: {"char_ids": char_ids}})
+    if isinstance(model, TokenClassifier):
+        outputs = {name: outputs[name] for name in ("tags", "logits")}
+    elif model.labels is None:
+        outputs = {"score": outputs["logits"]}
+    else:
+        outputs = {"probabilities": keras.ops.softmax(outputs["logits"])}
+    return keras.Model(char_ids, outputs)
 
 
-class _Inputs:
-    """Strings (batch, time) to the inputs of `TokenFeatures`, inside the graph."""
+def _check(model):
+    if not isinstance(model, TokenClassifier | Classifier):
+        raise ElmoError(f"a {type(model).__name__} can't be exported; serve it by Python")
 
-    def __init__(self, tf, model):
-        self.tf, self.features = tf, model.features
-        self.table = None
-        if self.features.words is not None:
-            ids = self.features.word_ids
-            entries = tf.lookup.KeyValueTensorInitializer(
-                tf.constant(list(ids)), tf.constant(list(ids.values()), tf.int32)
-            )
-            self.table = tf.lookup.StaticHashTable(entries, ids["<UNK>"])
 
-    def __call__(self, tokens):
-        tf, inputs = self.tf, {}
-        if self.features.elmo is not None:
-            size = self.features.elmo.embedding.max_word_length
-            inputs["char_ids"] = tokens_to_char_ids(tokens, size)
-        if self.table is not None:
-            words = tf.where(tokens == "", 0, self.table.lookup(tokens))
-            size = self.features.word_embedding.max_word_length - 1
-            characters = tokens_to_char_ids(tokens, size)
-            inputs["word_ids"] = tf.concat([words[..., None], characters], axis=-1)
+def _encoders(tf, features):
+    """Layers of words to ids, and a function of strings (batch, time) to the features' inputs."""
+    from keras_elmo.text.graph_encoder import GraphEncoder
+
+    encoders = {}
+    if features.elmo is not None:
+        encoders["char_ids"] = GraphEncoder(features.elmo.encoder)
+    if features.words is not None:
+        encoders["word_ids"] = GraphEncoder(features.word_encoder)
+
+    def encode(tokens):
+        inputs = {name: encoder(tokens) for name, encoder in encoders.items()}
+        if "word_ids" in inputs:
+            parts = inputs["word_ids"], tokens_to_char_ids(tokens)
+            inputs["word_ids"] = tf.concat(parts, axis=-1)
         return inputs
 
+    return encoders, encode
 
-def _split(tf, strings):
-    words = tf.strings.split(strings, " ")
-    return tf.ragged.boolean_mask(words, words != "").to_tensor("")
+
+def _responder(tf, model, encode, answer):
+    """A function of the tokens (batch, time) of each text to what the model says of them."""
+    finish = _tags if isinstance(model, TokenClassifier) else _label
+
+    def respond(*texts):
+        inputs = {name: encode(tokens) for name, tokens in zip(model.texts, texts, strict=True)}
+        return finish(tf, model, answer(inputs))
+
+    return respond
+
+
+def _signatures(tf, texts, respond, tokenizer):
+    def signature(function, name, shape):
+        names = texts if len(texts) > 1 else [name]
+        return graph.signature(function, **{name: (shape, tf.string) for name in names})
+
+    tokens = signature(respond, "tokens", (None, None))
+
+    def default(*strings):
+        return tokens(*map(split_on_spaces, strings))
+
+    def text(*texts):
+        words = [split_sentences(x, tokenizer) for x in texts]
+        answer = tokens(*words)
+        return {"tokens": words[0], **answer} if "tags" in answer else answer
+
+    signatures = {"default": signature(default, "strings", (None,)), "tokens": tokens}
+    if tokenizer is not None:
+        signatures["text"] = signature(text, "text", (None,))
+    return {**signatures, "serving_default": signatures["default"]}
 
 
 def _tags(tf, model, outputs):

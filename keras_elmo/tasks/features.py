@@ -71,12 +71,12 @@ class TokenFeatures(keras.layers.Layer):
         self.elmo_dropout = keras.layers.Dropout(elmo.dropout) if elmo else None
         self.word_embedding = None
         if words is not None:
-            self._encoder = VocabularyEncoder(
+            self.word_encoder = VocabularyEncoder(
                 words=list(dict.fromkeys([BOS, EOS, "<UNK>", *words]))
             )
             characters = CharCNNEmbedding(filters=CHARACTERS, num_highways=0)
             self.word_embedding = WordEmbedding(
-                1 + len(self._encoder.words), word_dim, characters, name="word_embedding"
+                1 + len(self.word_encoder.words), word_dim, characters, name="word_embedding"
             )
         self.word_dropout = keras.layers.Dropout(dropout)
 
@@ -88,11 +88,6 @@ class TokenFeatures(keras.layers.Layer):
         names = [name.replace("elmo", "scalar_mix") for name in self._names]
         layers = [getattr(self.elmo, name) for name in names]
         return dict(zip(self._places, layers, strict=True))
-
-    @property
-    def word_ids(self):
-        """The id of every word that has a vector of its own, by the word."""
-        return {word: k + 1 for k, word in enumerate(self._encoder.words)}
 
     @property
     def frozen(self):
@@ -123,7 +118,7 @@ class TokenFeatures(keras.layers.Layer):
         elif self.elmo is not None:
             inputs["char_ids"] = self.elmo.encoder.encode_batch(sentences)
         if self.words is not None:
-            parts = self._encoder.encode_batch(sentences), batch_to_ids(sentences)
+            parts = self.word_encoder.encode_batch(sentences), batch_to_ids(sentences)
             inputs["word_ids"] = np.concatenate(parts, axis=-1)
         return inputs
 

@@ -53,7 +53,9 @@ def phases(elmo, strategy, epochs):
 
 
 def unfreeze(elmo, count):
-    """Trains the first `count` groups and no other weights of the biLM."""
+    """Trains the first `count` groups and no other weights of the biLM, if there is one."""
+    if elmo is None:
+        return
     elmo.embedding.trainable = elmo.bilm.trainable = count > 0
     for number, layers in enumerate(groups(elmo)):
         for layer in layers:

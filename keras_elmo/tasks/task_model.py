@@ -104,27 +104,24 @@ class TaskModel(keras.Model):
         texts = self.read(examples)
         texts, encoded = self._checked(texts, self.expand(examples, texts, targets), strict)
         log = TrainingLog(self, validation_data, patience or epochs, cache, fine_tune != "mix")
-        elmo = self.features.elmo
-        kept = None
-        for first, last, count in fine_tuning.phases(elmo, fine_tune, epochs):
-            if elmo is not None:
-                fine_tuning.unfreeze(elmo, count)
-            if not (cache and self.features.cacheable):
-                kept = None
-            elif kept is None:
-                kept = self.embed(texts)
+        # `Batches` shuffles by itself, by the seed.
+        options = {"callbacks": [log, *callbacks], "shuffle": False, "verbose": verbose}
+        layers = None
+        for first, last, count in fine_tuning.phases(self.features.elmo, fine_tune, epochs):
+            fine_tuning.unfreeze(self.features.elmo, count)
+            layers = self._kept_layers(texts, layers) if cache else None
             self.compile(self._optimizer(learning_rate, layer_decay, clipnorm))
-            super().fit(
-                Batches(self, texts, encoded, batch_size, kept, seed + first),
-                initial_epoch=first,
-                epochs=last,
-                callbacks=[log, *callbacks],
-                shuffle=False,  # `Batches` does, by the seed
-                verbose=verbose,
-            )
+            batches = Batches(self, texts, encoded, batch_size, layers, seed + first)
+            super().fit(batches, initial_epoch=first, epochs=last, **options)
             if log.finished:
                 break
         return log.close()
+
+    def _kept_layers(self, texts, layers):
+        """The biLM's layers of all texts, those computed before if there are; `None`: it learns."""
+        if not self.features.cacheable:
+            return None
+        return layers or self.embed(texts)
 
     def embed(self, texts):
         """The biLM's layers of all texts, by their name."""

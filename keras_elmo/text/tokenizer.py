@@ -51,6 +51,25 @@ def tokens_to_char_ids(tokens, max_word_length=MAX_WORD_LENGTH):
     return tf.where(tf.equal(tokens, "")[..., None], 0, ids)
 
 
+def split_on_spaces(sentences):
+    """Sentences to padded tokens, as TF-Hub's elmo modules split them: on spaces alone.
+
+    Args:
+        sentences: string tensor of shape `(batch,)`.
+
+    Returns:
+        string tensor of shape `(batch, longest sentence)`, `""` after a sentence's end.
+
+    Example:
+        >>> split_on_spaces(tf.constant(["The  cat sat"])).shape
+        TensorShape([1, 3])
+    """
+    import tensorflow as tf
+
+    tokens = tf.strings.split(sentences, " ")
+    return tf.ragged.boolean_mask(tokens, tokens != "").to_tensor("")
+
+
 def split_sentences(sentences, tokenizer="whitespace"):
     """Sentences to padded tokens, as part of a TensorFlow graph.
 

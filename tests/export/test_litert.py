@@ -7,9 +7,10 @@ from keras_elmo.errors import ElmoError
 from keras_elmo.export import litert
 from keras_elmo.export.litert_runner import LiteRTRunner
 from tests import fixtures
+from tests.operations import operations
 
 pytest.importorskip("tensorflow")
-schema = pytest.importorskip("ai_edge_litert.schema_py_generated")
+pytest.importorskip("ai_edge_litert")
 pytestmark = pytest.mark.tensorflow
 
 
@@ -21,13 +22,12 @@ def middling():
     return keras_elmo.Elmo(embedding, keras_elmo.BiLM(num_layers=2, units=128, projection_dim=64))
 
 
-def operations(path):
-    """Names of the builtin operations in a file, and of all others."""
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(path.read_bytes()))
-    names = {v: k for k, v in vars(schema.BuiltinOperator).items() if isinstance(v, int)}
-    codes = [max(c.builtinCode, c.deprecatedBuiltinCode) for c in model.operatorCodes]
-    builtin = {names[code] for code in codes}
-    return builtin - {"CUSTOM"}, [c.customCode for c in model.operatorCodes if c.customCode]
+@pytest.fixture(scope="module")
+def full(middling, tmp_path_factory):
+    """It with float32 weights."""
+    path = tmp_path_factory.mktemp("litert") / "full.tflite"
+    litert.save(middling, path, weights="float32")
+    return path
 
 
 def compare(elmo, path, sentences, atol):
@@ -63,32 +63,22 @@ def test_builtin_operations_alone(tflite):
 @pytest.mark.parametrize(
     ("weights", "size", "cosine"), [("int8", 0.35, 0.99), ("float16", 0.55, 0.9999)]
 )
-def test_smaller_weights(middling, tmp_path, weights, size, cosine):
-    small, full = tmp_path / "small.tflite", tmp_path / "full.tflite"
+def test_smaller_weights(middling, full, tmp_path, weights, size, cosine):
+    small = tmp_path / "small.tflite"
     litert.save(middling, small, weights=weights)
-    litert.save(middling, full, weights="float32")
     assert small.stat().st_size < size * full.stat().st_size
     assert operations(small)[1] == []
     words = sum(fixtures.make_sentences((12, 20)), [])
     expected = np.asarray(middling(keras_elmo.batch_to_ids([words]))["layers"][0])
     layers = LiteRTRunner(small)(words)["layers"]
-    cosines = np.sum(layers * expected, -1) / (
-        np.linalg.norm(layers, axis=-1) * np.linalg.norm(expected, axis=-1)
-    )
-    assert cosines.mean(-1).min() > cosine
+    assert fixtures.mean_cosines(layers, expected).min() > cosine
     assert (layers != expected).any()
 
 
-def test_outputs_are_selectable(elmo, tmp_path):
-    litert.save(elmo, tmp_path / "top.tflite", outputs=["top"])
-    assert LiteRTRunner(tmp_path / "top.tflite")(["a"]).keys() == {"top"}
-
-
-def test_fixed_lengths_share_the_weights(middling, tmp_path):
-    one, three = tmp_path / "one.tflite", tmp_path / "three.tflite"
-    litert.save(middling, one, weights="float32", lengths=[16])
+def test_fixed_lengths_share_the_weights(middling, full, tmp_path):
+    three = tmp_path / "three.tflite"
     litert.save(middling, three, weights="float32", lengths=[4, 16, 64])
-    assert three.stat().st_size < 1.3 * one.stat().st_size
+    assert three.stat().st_size < 1.3 * full.stat().st_size
     runner = LiteRTRunner(three)
     assert sorted(runner.lengths) == [4, 16, 64]
     compare(middling, three, fixtures.make_sentences((3, 4, 5, 30)), atol=1e-4)
@@ -96,10 +86,12 @@ def test_fixed_lengths_share_the_weights(middling, tmp_path):
         runner(["a"] * 65)
 
 
-def test_fixed_lengths_run_in_the_compiled_model(elmo, tmp_path):
+def test_a_fixed_length_with_one_output_runs_in_the_compiled_model(elmo, tmp_path):
     compiled_model = pytest.importorskip("ai_edge_litert.compiled_model")
-    litert.save(elmo, tmp_path / "elmo.tflite", "float32", outputs=["mix"], lengths=[8])
-    model = compiled_model.CompiledModel.from_file(str(tmp_path / "elmo.tflite"))
+    path = tmp_path / "elmo.tflite"
+    litert.save(elmo, path, "float32", outputs=["mix"], lengths=[8])
+    assert LiteRTRunner(path)(["a"]).keys() == {"elmo"}
+    model = compiled_model.CompiledModel.from_file(str(path))
     ids = np.zeros((1, 8, 50), np.int32)
     ids[:, :2] = keras_elmo.batch_to_ids([["The", "cat"]])
     inputs, outputs = model.create_input_buffers(0), model.create_output_buffers(0)
@@ -109,21 +101,18 @@ def test_fixed_lengths_run_in_the_compiled_model(elmo, tmp_path):
     np.testing.assert_allclose(answer, elmo(ids)["elmo"], atol=1e-4)
 
 
-def test_models_for_a_task(elmo, tmp_path):
+def test_any_keras_model_on_char_ids(elmo, tmp_path):
     char_ids = keras.Input((None, 50), dtype="int32")
     outputs = elmo(char_ids)
-    tags = keras.layers.Dense(3, activation="softmax")(outputs["elmo"])
     mean = keras.layers.GlobalAveragePooling1D()(outputs["elmo"], mask=outputs["mask"])
+    model = keras.Model(char_ids, {"mean": mean, "top": keras.layers.Dense(3)(outputs["elmo"])})
+    path = tmp_path / "model.tflite"
+    litert.save(model, path, weights="float32")
+    assert operations(path)[1] == []
     words = ["The", "cat", "sat"]
-    for name, output in (("tagger", tags), ("classifier", keras.layers.Dense(2)(mean))):
-        model = keras.Model(char_ids, {name: output})
-        path = tmp_path / f"{name}.tflite"
-        litert.save(model, path, weights="float32")
-        assert operations(path)[1] == []
-        interpreter = LiteRTRunner(path).interpreter
-        ids = keras_elmo.batch_to_ids([words])
-        answer = interpreter.get_signature_runner()(char_ids=ids)
-        np.testing.assert_allclose(answer[name], model(ids)[name], atol=1e-4)
+    expected = model(keras_elmo.batch_to_ids([words]))
+    for name, value in LiteRTRunner(path)(words).items():
+        np.testing.assert_allclose(value, expected[name][0], atol=1e-4)
 
 
 def test_refuses_what_it_cannot_do(elmo, tmp_path):
@@ -131,12 +120,16 @@ def test_refuses_what_it_cannot_do(elmo, tmp_path):
     taken.touch()
     free = tmp_path / "free.tflite"
     words = keras.Sequential([keras.Input((None,)), keras.layers.Embedding(5, 2)])
+    char_ids = keras.Input((None, 50), dtype="int32")
+    small = keras.Model(char_ids, keras.layers.Dense(2)(elmo(char_ids)["elmo"]))
+    small.layers[-1].quantize("int8")
     for arguments, problem in [
         ((elmo, taken), "taken.tflite: exists already"),
         ((elmo, tmp_path / "elmo.bin"), "must end in .tflite"),
         ((elmo, free, "int4"), "int8, float16, float32, not 'int4'"),
         ((elmo, free, "int8", ["bottom"]), "mix, top, all, not 'bottom'"),
         ((words, free), "must read character ids"),
+        ((small, free), "a model that `quantize` made smaller"),
     ]:
         with pytest.raises(ElmoError, match=problem):
             litert.save(*arguments)

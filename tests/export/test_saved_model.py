@@ -1,8 +1,8 @@
 import json
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,24 +138,27 @@ def test_no_state_and_safe_for_threads(signatures):
         assert_same_bits(answer, first[number % len(batches)])
 
 
-def test_needs_tensorflow_alone(folder, signatures, tmp_path):
+def test_a_client_of_the_hub_module_in_plain_tensorflow(folder, signatures, tmp_path):
+    client, answers = str(Path(__file__).with_name("hub_client.py")), tmp_path / "answers.npz"
     code = (
-        "import sys, tensorflow as tf\n"
-        f"loaded = tf.saved_model.load({str(folder)!r})\n"
-        "answer = loaded.signatures['default'](tf.constant(['The cat'])) \n"
-        "print(repr(answer['elmo'].numpy().tobytes().hex()))\n"
-        "print({'keras_elmo', 'tensorflow_text'} & set(sys.modules))"
+        "import runpy, sys\n"
+        "for name in ('keras', 'keras_elmo', 'tensorflow_hub', 'tensorflow_text'):\n"
+        "    sys.modules[name] = None  # as if it were not installed\n"
+        f"sys.argv[1:] = {[str(folder), str(answers)]}\n"
+        f"runpy.run_path({client!r}, run_name='__main__')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code],
-        env={**os.environ, "KERAS_BACKEND": "tensorflow"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    expected = signatures["default"](tf.constant(["The cat"]))["elmo"].numpy().tobytes().hex()
-    assert done.stdout.splitlines()[-2:] == [repr(expected), "set()"]
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sentences = [["the", "cat", "is", "on", "the", "mat"], ["dogs", "are", "in", "the", "fog"]]
+    expected = ask_tokens(signatures, sentences)
+    with np.load(answers) as found:
+        assert len(found) == 4 * len(expected)
+        for way in ("eager", "in_session"):
+            for signature in ("default", "tokens"):
+                for name, value in expected.items():
+                    answer = found[f"{way}/{signature}/{name}"]
+                    np.testing.assert_allclose(answer, value, atol=1e-6)
 
 
 def test_signatures_by_saved_model_cli(folder):

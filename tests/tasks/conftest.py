@@ -18,7 +18,7 @@ TAGS = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_elmo():
     """A function that makes a small random ELMo, always the same."""
 
@@ -31,7 +31,7 @@ def make_elmo():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_features(make_elmo):
     """A function that makes the features of words: "elmo", "words" or "both"."""
 
