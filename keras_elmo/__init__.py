@@ -1,5 +1,6 @@
 """ELMo, deep contextualized word representations, for Keras 3."""
 
+from keras_elmo import default_backend  # noqa: F401  (first, before Keras is imported)
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers import BiLM

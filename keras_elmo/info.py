@@ -4,6 +4,7 @@ from keras_elmo.convert.conversion import contents
 from keras_elmo.convert.detect import LOADERS
 from keras_elmo.convert.folder import read_metadata
 from keras_elmo.convert.options import read_json
+from keras_elmo.convert.published_models import PUBLISHED
 from keras_elmo.presets import located
 
 
@@ -33,10 +34,11 @@ def describe(source=None):
         "parameters": f"{elmo.count_params():,}",
         "words": f"{type(embedding).__name__}, {embedding.count_params():,} parameters",
     }
-    if hasattr(embedding, "filters"):
-        filters = ", ".join(f"{count} of width {width}" for width, count in embedding.filters)
+    characters = getattr(embedding, "characters", embedding)
+    if hasattr(characters, "filters"):
+        filters = ", ".join(f"{count} of width {width}" for width, count in characters.filters)
         lines["filters"] = filters
-        lines["highway layers"] = str(embedding.num_highways)
+        lines["highway layers"] = str(characters.num_highways)
     config = bilm.get_config()
     lines["LSTM"] = f"{bilm.num_layers} layers each way, {bilm.count_params():,} parameters"
     lines["units"] = f"{bilm.units:,}, projected to {bilm.output_dim:,}"
@@ -48,6 +50,8 @@ def describe(source=None):
         if entries is not None:
             lines[f"vocabulary of {name}"] = f"{len(entries):,}"
     lines.update(beside)
+    if isinstance(source, str) and source in PUBLISHED:
+        lines.update(text=PUBLISHED[source].text, license=PUBLISHED[source].license)
     for name, value in metadata.items():
         if value is not None and name not in ("parameter_count", "source"):
             lines[name.replace("_", " ")] = " ".join(str(value).split())

@@ -9,6 +9,7 @@ from keras_elmo.convert import folder
 from keras_elmo.convert import huggingface
 from keras_elmo.convert.archive import opened
 from keras_elmo.convert.download import fetch
+from keras_elmo.convert.published_models import MANY_LANGS
 from keras_elmo.convert.published_models import PUBLISHED
 from keras_elmo.errors import ElmoError
 
@@ -104,6 +105,7 @@ def _local(source):
     bundled = {path.name: path for path in PRESETS_FOLDER.glob("*/")}
     path = bundled.get(name) or Path(name).expanduser()
     if not path.exists():
-        names = ", ".join(sorted([*bundled, *PUBLISHED]))
+        known = [key for key in PUBLISHED if not key.startswith(MANY_LANGS)]
+        names = ", ".join(sorted([*bundled, *known, f"{MANY_LANGS}ar to {MANY_LANGS}zh"]))
         raise ElmoError(f"{name}: no such file or folder, and no such model (known: {names})")
     return path

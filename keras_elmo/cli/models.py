@@ -6,13 +6,17 @@ from keras_elmo.cli.options import offline_option
 
 
 @click.command()
-@click.argument("source", metavar="MODEL", required=False)
+@click.argument("source", nargs=-1, metavar="[SOURCE...]")
 @offline_option
 def info(source):
-    """Show the sizes, the parameters and the origin of MODEL."""
+    """Show what a model is: its kind, sizes and origin, what is there and what is not.
+
+    SOURCE: a name, path or URL of a model, or of its options, weights and vocabulary. Default: the
+    English model that comes with the package.
+    """
     from keras_elmo.info import describe
 
-    lines = describe(source)
+    lines = describe(source if len(source) > 1 else next(iter(source), None))
     width = max(map(len, lines))
     for name, value in lines.items():
         click.echo(f"{name:{width}}  {value}")

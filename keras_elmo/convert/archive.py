@@ -24,7 +24,7 @@ def opened(path):
     all files lie in one folder inside the archive, that one is given.
 
     Args:
-        path: of a folder, a .zip, a .tar or a .tar.gz.
+        path: of a folder, a zip, or a tar, compressed or not; its name does not matter.
 
     Yields:
         A `Path` or a `zipfile.Path`.
@@ -42,7 +42,7 @@ def opened(path):
     elif zipfile.is_zipfile(path):
         with _zip(path) as archive, _readable(path):
             yield _innermost(zipfile.Path(archive))
-    elif path.name.endswith((".tar", ".tar.gz", ".tgz")):
+    elif _is_tar(path):
         with tempfile.TemporaryDirectory() as folder:
             _unpack(path, folder)
             yield _innermost(Path(folder))
@@ -51,6 +51,11 @@ def opened(path):
             f"{path}: neither a folder nor a whole .zip or .tar.gz of a model; of a pair of files, "
             "give both: (options, weights)"
         )
+
+
+def _is_tar(path):
+    with _readable(path):
+        return tarfile.is_tarfile(path)
 
 
 @contextlib.contextmanager
@@ -87,7 +92,7 @@ def _zip(path):
 
 def _unpack(path, folder):
     with _readable(path), tarfile.open(path) as archive:
-        _check(path, [(member.name, member.size) for member in archive])
+        _check(path, ((member.name, member.size) for member in archive))
         archive.extractall(folder, filter="data")
 
 
@@ -104,8 +109,11 @@ def _check(path, members):
 
 
 def _innermost(folder):
-    inside = list(folder.iterdir())
-    while len(inside) == 1 and inside[0].is_dir():
+    while len(inside := _contents(folder)) == 1 and inside[0].is_dir():
         folder = inside[0]
-        inside = list(folder.iterdir())
     return folder
+
+
+def _contents(folder):
+    """What lies in a folder, without what macOS and other file managers add to archives."""
+    return [item for item in folder.iterdir() if not item.name.startswith((".", "__MACOSX"))]

@@ -1,12 +1,14 @@
 """From any kind of model to ours, and back to the published format."""
 
-import shutil
 from pathlib import Path
 
 from keras_elmo.convert import bilm_hdf5
 from keras_elmo.convert import folder
 from keras_elmo.convert import tf_checkpoint
 from keras_elmo.convert.detect import LOADERS
+from keras_elmo.convert.language_model import has_softmax
+from keras_elmo.convert.language_model import read_softmax
+from keras_elmo.convert.word_list import VOCABULARIES
 from keras_elmo.errors import ElmoError
 from keras_elmo.files import replaced
 from keras_elmo.presets import located
@@ -69,8 +71,9 @@ def contents(kind, place):
         softmax = any(name.endswith("softmax/W") for name in names)
         slots = any(name.endswith(tf_checkpoint.SLOT) for name in names)
         return {"softmax": _yes(softmax), "optimizer": "Adagrad" if slots else "no"}
-    softmax = kind == "keras_elmo" and (place / folder.SOFTMAX).exists()
-    return {"softmax": _yes(softmax), "optimizer": "no"}
+    if tf_checkpoint.holds_one(place):  # beside the weights, which need no TensorFlow
+        return dict.fromkeys(("softmax", "optimizer"), "in the checkpoint")
+    return {"softmax": _yes(has_softmax(kind, place)), "optimizer": "no"}
 
 
 def _yes(there):
@@ -79,14 +82,11 @@ def _yes(there):
 
 def _write_published(elmo, target):
     reads_words = isinstance(elmo.encoder, VocabularyEncoder)
-    vocabulary = target / bilm_hdf5.VOCABULARIES[0] if reads_words else None
+    vocabulary = target / VOCABULARIES[0] if reads_words else None
     bilm_hdf5.save(elmo, target / bilm_hdf5.OPTIONS, target / "weights.hdf5", vocabulary)
 
 
 def _copy_softmax(kind, place, target):
-    softmax = contents(kind, place)["softmax"] == "yes"
-    if softmax and kind == "keras_elmo":
-        for name in (folder.SOFTMAX, folder.VOCABULARY):
-            shutil.copy(place / name, target / name)
-    elif softmax and bilm_hdf5.vocabulary_in(place) is not None:
-        folder.write_softmax(target, *tf_checkpoint.load_softmax(place))
+    if has_softmax(kind, place):
+        weights, biases, vocabulary = read_softmax(kind, place)
+        folder.write_softmax(target, weights, biases, vocabulary.words)

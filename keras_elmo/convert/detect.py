@@ -37,12 +37,15 @@ def kind_of(path):
         'many_langs'
     """
     names = {item.name for item in path.iterdir()}
+    weights = any(name.endswith(bilm_hdf5.WEIGHTS) for name in names)
+    options = any(name.endswith(bilm_hdf5.OPTIONS) for name in names)
     tests = {
         "keras_elmo": folder.CONFIG in names and names & {folder.WEIGHTS, folder.SAFETENSORS},
         "many_langs": names & {many_langs.EMBEDDER, many_langs.ENCODER},
         "tf_hub": tf_hub.GRAPH in names,
-        "tf_checkpoint": any(name.endswith(".index") for name in names),
-        "published": any(name.endswith((*bilm_hdf5.WEIGHTS, bilm_hdf5.OPTIONS)) for name in names),
+        # Beside the weights of a checkpoint, dumped, that is not needed to make vectors.
+        "tf_checkpoint": any(name.endswith(".index") for name in names) and not weights,
+        "published": weights or options,
     }
     kinds = [kind for kind, belongs in tests.items() if belongs]
     if not kinds and folder.CONFIG not in names:

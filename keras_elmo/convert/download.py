@@ -19,7 +19,7 @@ TIMEOUT = 60  # seconds without a byte
 def fetch(url, sha256=None):
     """Downloads a file into the cache, or finds it there.
 
-    A download that breaks leaves nothing behind.
+    A download that breaks leaves nothing behind; the next one starts anew.
 
     Args:
         url: http or https.
@@ -36,12 +36,13 @@ def fetch(url, sha256=None):
         >>> options = fetch("https://example.org/options.json")
     """
     name = Path(urlsplit(url).path).name
-    if urlsplit(url).scheme not in ("http", "https") or not name:
+    if urlsplit(url).scheme not in ("http", "https") or name in ("", ".."):
         raise ElmoError(f"{url}: not the address of a file on the web")
     folder = hashlib.sha256(url.encode()).hexdigest()[:16]
     cache = Path(os.environ.get("KERAS_HOME", "~/.keras")).expanduser()
     path = cache / "keras_elmo" / folder / name
     if path.exists():
+        _check(path, sha256)
         return path
     if os.environ.get(OFFLINE):
         raise ElmoError(f"{url}: not in the cache as {path}, and no network is to be used")
@@ -53,6 +54,17 @@ def fetch(url, sha256=None):
         except Exception as error:  # get_file raises no class of its own
             raise ElmoError(f"{url}: could not be fetched ({_line(error)}); try again") from None
     return path
+
+
+def _check(path, sha256):
+    if sha256 is None:
+        return
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256.lower():
+        raise ElmoError(
+            f"{path}: its SHA-256 is {found}, not {sha256}; remove it to fetch it again"
+        )
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from keras_elmo.convert import safetensors_file
+from keras_elmo.convert.hdf5_tensors import read_hdf5
 from keras_elmo.convert.options import read_json
 from keras_elmo.convert.tensors import check_tensor
 from keras_elmo.errors import ElmoError
@@ -107,7 +108,7 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
         saved = _revive(config["config"], stateful, dtype)
     except ElmoError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise ElmoError(f"{folder / CONFIG}: cannot be read ({_line(error)})") from None
     elmo = Elmo(**{**saved, **elmo_arguments})
     elmo.load_assets(folder / ASSETS)
@@ -135,6 +136,8 @@ def _revive(config, stateful, dtype):
         config[part].pop("build_config", None)  # it may name a batch size
         config[part]["config"].update({} if dtype is None else {"dtype": dtype})
     for part in ("embedding", "bilm", "encoder"):
+        if not config[part]["registered_name"].startswith("keras_elmo>"):
+            raise ValueError(f"{part} is {config[part]['registered_name']}, none of keras_elmo")
         config[part] = keras.saving.deserialize_keras_object(config[part])
     return config
 
@@ -143,21 +146,15 @@ def load_weights(elmo, path):
     """Loads the weights of a model from its file; an ElmoError says what is wrong with it."""
     if not path.exists():
         raise ElmoError(f"{path}: no such file; the folder is not complete")
+    for name, array in read_hdf5(path).items():
+        if np.issubdtype(array.dtype, np.floating):
+            check_tensor(path, name, array, array.shape)
     try:
-        with h5py.File(path, "r") as file:
-            file.visititems(lambda name, item: _check(path, name, item))
         elmo.load_weights(path)
-    except ElmoError:
-        raise
     except (OSError, KeyError, ValueError) as error:
         raise ElmoError(
             f"{path}: does not hold the weights of this model ({_line(error)})"
         ) from None
-
-
-def _check(path, name, item):
-    if isinstance(item, h5py.Dataset) and np.issubdtype(item.dtype, np.floating):
-        check_tensor(path, name, item[...], item.shape)
 
 
 def _cast(path, dtype):

@@ -1,11 +1,11 @@
 """A biLM with the softmax it was trained with: what predicts words, and what goes on training."""
 
-import h5py
-
 from keras_elmo.convert import detect
 from keras_elmo.convert import folder
 from keras_elmo.convert import tf_checkpoint
-from keras_elmo.convert.tensors import check_tensor
+from keras_elmo.convert.hdf5_tensors import read_hdf5
+from keras_elmo.convert.tensors import named_tensor
+from keras_elmo.convert.word_list import vocabulary_in
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.models.elmo import Elmo
@@ -42,6 +42,23 @@ def load_language_model(source=None, batch_size=1):
     return model, vocabulary
 
 
+def has_softmax(kind, place):
+    """Whether a model that `presets.located` found has a softmax, and the words that it predicts.
+
+    Args:
+        kind: a key of `detect.LOADERS`.
+        place: what that loader takes.
+
+    Returns:
+        A bool.
+    """
+    if kind == "keras_elmo":
+        return (place / folder.SOFTMAX).exists()
+    if not tf_checkpoint.holds_one(place) or vocabulary_in(place) is None:
+        return False
+    return any(name.endswith("softmax/W") for name in tf_checkpoint.variable_names(place))
+
+
 def read_softmax(kind, place):
     """The softmax of a model that `presets.located` found.
 
@@ -55,7 +72,7 @@ def read_softmax(kind, place):
     Raises:
         ElmoError: if it has none.
     """
-    if kind == "tf_checkpoint":
+    if tf_checkpoint.holds_one(place):
         weights, biases, words = tf_checkpoint.load_softmax(place)
         return weights, biases, Vocabulary(words, source=place)
     path = place / folder.SOFTMAX if kind == "keras_elmo" else None
@@ -65,13 +82,9 @@ def read_softmax(kind, place):
             "pretrain wrote, or a checkpoint of bilm-tf."
         )
     vocabulary = Vocabulary.read(place / folder.VOCABULARY)
-    try:
-        with h5py.File(path, "r") as file:
-            weights, biases = file["kernel"][()], file["bias"][()]
-    except (OSError, KeyError) as error:
-        raise ElmoError(f"{path}: cannot be read ({error})") from None
-    check_tensor(path, "kernel", weights, (len(vocabulary), None))
-    check_tensor(path, "bias", biases, (len(vocabulary),))
+    tensors = read_hdf5(path)
+    weights = named_tensor(path, tensors, "kernel", (len(vocabulary), None))
+    biases = named_tensor(path, tensors, "bias", (len(vocabulary),))
     return weights, biases, vocabulary
 
 

@@ -4,9 +4,11 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from keras_elmo.convert.options import LONGEST_WORD
 from keras_elmo.convert.options import Options
 from keras_elmo.convert.options import read_json
 from keras_elmo.convert.tensors import check_tensor
+from keras_elmo.convert.tensors import named_tensor
 from keras_elmo.convert.torch_file import read_tensors
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bilm import DIRECTIONS
@@ -76,6 +78,7 @@ def load(folder, stateful=False, dtype=None, **elmo_arguments):
     arrays = [array for group in tensors.values() for array in group.values()]
     structure.largest = max((n for array in arrays for n in array.shape), default=0)
     encoder = _encoder(folder, structure)
+    _check_sizes(folder, tensors, structure)
     embedding = _embedding(structure, encoder, dtype)
     bilm = _bilm(structure, stateful, dtype)
     elmo = Elmo(embedding, bilm, encoder=encoder, **elmo_arguments)
@@ -111,7 +114,7 @@ def _encoder(folder, structure):
         "token_embedder",
         "max_characters_per_token",
         least=7,  # <bos> and <eos> with their marks
-        bounded=False,
+        most=LONGEST_WORD,
     )
     try:
         return VocabularyEncoder(words, characters, limit, MARKERS)
@@ -138,6 +141,29 @@ def _read_dictionary(path):
     if [ids[entry] for entry in entries] != list(range(len(entries))):
         raise ElmoError(f"{path}: its ids are not the numbers from 0 to {len(entries) - 1}")
     return entries
+
+
+def _check_sizes(folder, tensors, structure):
+    """Refuses sizes that the tensors do not bear out, before layers are made of them."""
+    layers = structure.size("encoder", "n_layers")
+    shape = 4 * structure.size("encoder", "dim"), structure.size("encoder", "projection_dim")
+    name = f"backward_layer_{layers - 1}.input_linearity.weight"
+    named_tensor(folder / ENCODER, tensors[ENCODER], name, shape)
+    sizes = "token_embedder"
+    char_dim = structure.size(sizes, "char_dim", least=0)
+    if char_dim == 0:
+        return
+    filters = structure.filters(sizes, "filters")
+    features = sum(count for _, count in filters)
+    wanted = {
+        f"convolutions.{k}.weight": (count, char_dim, width)
+        for k, (width, count) in enumerate(filters)
+    }
+    highways = structure.size(sizes, "n_highway", least=0)
+    if highways:
+        wanted[f"highways._layers.{highways - 1}.weight"] = (2 * features, features)
+    for name, shape in wanted.items():
+        named_tensor(folder / EMBEDDER, tensors[EMBEDDER], name, shape)
 
 
 def _embedding(structure, encoder, dtype):

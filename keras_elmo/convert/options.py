@@ -4,6 +4,8 @@ import json
 
 from keras_elmo.errors import ElmoError
 
+LONGEST_WORD = 10_000  # characters, beyond what any model was trained on
+
 
 def read_json(path):
     """The object in a JSON file.
@@ -21,6 +23,8 @@ def read_json(path):
         contents = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (FileNotFoundError, KeyError):
         raise ElmoError(f"{path}: no such file; the model is not complete") from None
+    except OSError as error:
+        raise ElmoError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise ElmoError(f"{path}: not a JSON file ({error})") from None
     if not isinstance(contents, dict):
@@ -62,12 +66,15 @@ class Options:
             self._fail(keys, value, f"of type {wanted}")
         return value
 
-    def size(self, *keys, least=1, default=None, bounded=True):
-        """A whole number that is not less than `least` and, if bounded, fits the weights."""
+    def size(self, *keys, least=1, default=None, most=None):
+        """A whole number from `least` to `most`; without `most` it must fit the weights."""
         value = self.get(*keys, kinds=(int,), default=default)
         if value < least:
             self._fail(keys, value, f"at least {least}")
-        if bounded and self.largest is not None and value > self.largest:
+        if most is not None:
+            if value > most:
+                self._fail(keys, value, f"at most {most}")
+        elif self.largest is not None and value > self.largest:
             raise ElmoError(
                 f"{self.path}: option {'.'.join(keys)} is {value}, but no tensor is larger than "
                 f"{self.largest}; options and weights must belong to the same model"

@@ -3,7 +3,8 @@
 import keras
 import numpy as np
 
-from keras_elmo.convert.tensors import check_tensor
+from keras_elmo.convert.options import LONGEST_WORD
+from keras_elmo.convert.tensors import named_tensor
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bilm import DIRECTIONS
 from keras_elmo.layers.bilm import BiLM
@@ -16,7 +17,8 @@ from keras_elmo.text.vocabulary_encoder import VocabularyEncoder
 CHAR_ROWS = 261  # of the table in the files; row 0 of ours, "no token here", is not stored
 IMAGES = "CNN/W_cnn"  # published as convolutions over images of height 1
 TABLES = ("char_embed", "embedding")
-WORD_MARKERS = ("<S>", "</S>", "<UNK>")
+WORD_MARKERS = ("<S>", "</S>")
+UNKNOWN_WORDS = ("<UNK>", "@@UNKNOWN@@")  # of bilm-tf; of AllenNLP
 
 
 def build(path, options, tensors, vocabulary=None, stateful=False, dtype=None, **elmo_arguments):
@@ -45,10 +47,12 @@ def build(path, options, tensors, vocabulary=None, stateful=False, dtype=None, *
     options.largest = max((n for array in tensors.values() for n in array.shape), default=0)
     layout = _layout(tensors)
     embedding, encoder = _embedding(path, options, tensors, vocabulary, dtype)
-    bilm = _bilm(options, tensors, layout, stateful, dtype)
+    bilm = _bilm(path, options, tensors, layout, stateful, dtype)
     elmo = Elmo(embedding, bilm, encoder=encoder, **elmo_arguments)
-    for name, variables in places(embedding, bilm, layout["single_cell"]):
+    stacked = dict(places(embedding, bilm, layout["single_cell"]))
+    for name, variables in stacked.items():
         _fill(variables, _check(path, tensors, name, variables))
+    _check_rest(path, options, tensors.keys() - stacked.keys())
     elmo.source = {"format": "published", "options": options.contents, "layout": layout}
     return elmo
 
@@ -160,16 +164,24 @@ def _embedding(path, options, tensors, vocabulary, dtype):
     if "char_cnn" not in options.contents:
         return _word_embedding(path, tensors, vocabulary, projection_dim, dtype)
     filters = options.filters("char_cnn", "filters")
+    char_dim = options.size("char_cnn", "embedding", "dim")
+    highways = options.size("char_cnn", "n_highway", least=0, default=0)
+    features = sum(count for _, count in filters)
+    # Wrong options may ask for layers that no memory holds, so these come before the layers.
+    for k, (width, count) in enumerate(filters):
+        named_tensor(path, tensors, f"{IMAGES}_{k}", (1, width, char_dim, count))
+    if highways:
+        named_tensor(path, tensors, f"CNN_high_{highways - 1}/W_carry", (features, features))
     # Without a tensor for it, bilm-tf leaves out a projection that would not change the size.
-    projected = "CNN_proj/W_proj" in tensors or sum(n for _, n in filters) != projection_dim
+    projected = "CNN_proj/W_proj" in tensors or features != projection_dim
     embedding = CharCNNEmbedding(
         filters=filters,
         projection_dim=projection_dim if projected else None,
-        num_highways=options.size("char_cnn", "n_highway", least=0, default=0),
-        char_embedding_dim=options.size("char_cnn", "embedding", "dim"),
+        num_highways=highways,
+        char_embedding_dim=char_dim,
         activation=options.get("char_cnn", "activation", kinds=(str,), default="relu"),
         max_word_length=options.size(
-            "char_cnn", "max_characters_per_token", least=3, default=50, bounded=False
+            "char_cnn", "max_characters_per_token", least=3, default=50, most=LONGEST_WORD
         ),
         dtype=dtype,
     )
@@ -185,7 +197,8 @@ def _word_embedding(path, tensors, vocabulary, projection_dim, dtype):
     if "embedding" not in tensors:
         raise ElmoError(f"{path}: tensor embedding is missing; the options have no char_cnn")
     try:
-        encoder = VocabularyEncoder(words=vocabulary, markers=WORD_MARKERS)
+        unknown = next((w for w in UNKNOWN_WORDS if w in vocabulary), UNKNOWN_WORDS[0])
+        encoder = VocabularyEncoder(words=vocabulary, markers=(*WORD_MARKERS, unknown))
     except ElmoError as error:
         raise ElmoError(f"{path}: {error}") from None
     rows = len(vocabulary) + 1
@@ -198,13 +211,16 @@ def _word_embedding(path, tensors, vocabulary, projection_dim, dtype):
     return WordEmbedding(rows, projection_dim, dtype=dtype), encoder
 
 
-def _bilm(options, tensors, layout, stateful, dtype):
+def _bilm(path, options, tensors, layout, stateful, dtype):
     projection_dim = options.size("lstm", "projection_dim")
     units = options.size("lstm", "dim")
-    first = cell_name(0, None if layout["single_cell"] else 0)
-    projected = f"{first}/W_P_0" in tensors or units != projection_dim
+    num_layers = options.size("lstm", "n_layers")
+    single = layout["single_cell"] and num_layers == 1
+    last = cell_name(1, None if single else num_layers - 1)
+    named_tensor(path, tensors, f"{last}/W_0", (2 * projection_dim, 4 * units))
+    projected = f"{last}/W_P_0" in tensors or units != projection_dim
     return BiLM(
-        num_layers=options.size("lstm", "n_layers"),
+        num_layers=num_layers,
         units=units,
         projection_dim=projection_dim if projected else None,
         cell_clip=options.clip("lstm", "cell_clip"),
@@ -216,16 +232,24 @@ def _bilm(options, tensors, layout, stateful, dtype):
 
 
 def _check(path, tensors, name, variables):
-    if name not in tensors:
-        raise ElmoError(f"{path}: tensor {name} is missing; the file is not complete")
-    array = tensors[name]
     rows = sum(variable.shape[0] for variable in variables)
-    if name in TABLES and array.shape[:1] == (rows - 1,):
-        array = np.concatenate([np.zeros_like(array[:1]), array])
     shape = (rows, *variables[0].shape[1:])
     if name.startswith(IMAGES):
-        return check_tensor(path, name, array, (1, *shape))[0]
-    return check_tensor(path, name, array, shape)
+        return named_tensor(path, tensors, name, (1, *shape))[0]
+    if name in TABLES and name in tensors and tensors[name].shape[:1] == (rows - 1,):
+        array = named_tensor(path, tensors, name, (rows - 1, *shape[1:]))
+        return np.concatenate([np.zeros_like(array[:1]), array])
+    return named_tensor(path, tensors, name, shape)
+
+
+def _check_rest(path, options, names):
+    parts = ("RNN_", "CNN") if "char_cnn" in options.contents else ("RNN_",)
+    for name in sorted(names):
+        if name.startswith(parts):
+            raise ElmoError(
+                f"{path}: tensor {name} has no place in {options.path}; options and weights must "
+                "belong to the same model"
+            )
 
 
 def _fill(variables, array):
@@ -239,7 +263,7 @@ def _check_kind(elmo):
         elmo.encoder, CharacterEncoder
     )
     words_only = isinstance(elmo.embedding, WordEmbedding) and elmo.embedding.characters is None
-    if not bytes_only and not (words_only and elmo.encoder.markers == list(WORD_MARKERS)):
+    if not bytes_only and not (words_only and elmo.encoder.markers[:2] == list(WORD_MARKERS)):
         raise ElmoError(
             "options.json and weights.hdf5 hold models that read the published characters or "
             "words; this one has another vocabulary; save it as a folder instead"

@@ -1,8 +1,19 @@
-"""Names of published models and where they lie. Their licences are their authors' to tell."""
+"""Names of published models: where they lie, and what is known of them.
+
+The addresses are those that their authors gave. Nobody published a hash of any of these files.
+"""
 
 from typing import NamedTuple
 
 _ALLENNLP = "https://s3-us-west-2.amazonaws.com/allennlp/models/elmo/"
+_NLPL = "http://vectors.nlpl.eu/repository/11/"
+# In the order of their archives there, from number 136 on.
+_LANGUAGES = (
+    "ar bg ca cs cu da de el en es et eu fa fi fr ga gl grc he hi hr hu id it ja ko la lv nl nb nn "
+    "pl pt ro ru sk sl sv tr ug uk ur vi zh"
+)
+UNKNOWN = "unknown"
+MANY_LANGS = "many_langs_"
 
 
 class PublishedModel(NamedTuple):
@@ -12,17 +23,27 @@ class PublishedModel(NamedTuple):
     text: str
     parameters: str
     output_dim: int
+    license: str
 
 
 def _english(name, text, parameters, output_dim):
     place = f"{_ALLENNLP}{name}/elmo_{name}"
     urls = (f"{place}_options.json", f"{place}_weights.hdf5")
-    return PublishedModel(urls, text, parameters, output_dim)
+    license = "none; its authors impose no restrictions (issue 1462 of allenai/allennlp)"
+    return PublishedModel(urls, text, parameters, output_dim, license)
 
 
 def _contributed(options, weights, text):
     place = f"{_ALLENNLP}contributed/"
-    return PublishedModel((place + options, place + weights), text, "93.6M", 1024)
+    return PublishedModel((place + options, place + weights), text, "93.6M", 1024, UNKNOWN)
+
+
+def _many_langs():
+    """The models of ELMoForManyLangs; issue 64 of HIT-SCIR/ELMoForManyLangs tells the licence."""
+    text = "20 million words of Wikipedia and Common Crawl"
+    for number, language in enumerate(_LANGUAGES.split(), 136):
+        urls = (f"{_NLPL}{number}.zip",)
+        yield MANY_LANGS + language, PublishedModel(urls, text, UNKNOWN, 1024, "MIT")
 
 
 PUBLISHED = {
@@ -48,6 +69,11 @@ PUBLISHED = {
     ),
     "elmo_pt": _contributed("pt/elmo_pt_options.json", "pt/elmo_pt_weights.hdf5", "Portuguese"),
     "seqvec": PublishedModel(
-        ("https://rostlab.org/~deepppi/seqvec.zip",), "Proteins, UniRef50", "93.6M", 1024
+        ("https://rostlab.org/~deepppi/seqvec.zip",),
+        "proteins, UniRef50",
+        "93.6M",
+        1024,
+        "MIT, that of its repository",
     ),
+    **dict(_many_langs()),
 }

@@ -34,8 +34,17 @@ def check_tensor(path, name, array, shape):
         )
     if not np.issubdtype(array.dtype, np.floating):
         raise ElmoError(f"{path}: tensor {name} holds {array.dtype}, not floating-point numbers")
-    if not np.isfinite(array).all():
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(array.astype("float32", copy=False)).all()
+    if not finite:
         raise ElmoError(f"{path}: tensor {name} holds NaN or infinite values; get the file again")
     if array.ndim > 1 and not array.any():
         raise ElmoError(f"{path}: tensor {name} is all zeros; get the file again")
     return array
+
+
+def named_tensor(path, tensors, name, shape):
+    """As `check_tensor`, of the tensor of that name in a dict, which must be there."""
+    if name not in tensors:
+        raise ElmoError(f"{path}: tensor {name} is missing; the file is not complete")
+    return check_tensor(path, name, tensors[name], shape)

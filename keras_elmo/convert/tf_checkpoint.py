@@ -1,5 +1,6 @@
 """Checkpoints of bilm-tf and simple_elmo: a biLM, its softmax and the state of its training."""
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -7,9 +8,9 @@ import numpy as np
 
 from keras_elmo.convert import published
 from keras_elmo.convert.bilm_hdf5 import read_options
-from keras_elmo.convert.bilm_hdf5 import read_words
-from keras_elmo.convert.bilm_hdf5 import vocabulary_in
 from keras_elmo.convert.tensors import check_tensor
+from keras_elmo.convert.word_list import read_lines
+from keras_elmo.convert.word_list import vocabulary_in
 from keras_elmo.errors import ElmoError
 
 OPTIONS = "options.json"
@@ -80,12 +81,18 @@ def _words(folder):
     path = vocabulary_in(folder)
     if path is None:
         raise ElmoError(f"{folder}: the vocabulary is missing; put it there as vocab.txt")
-    return read_words(path)
+    return read_lines(path)
+
+
+def holds_one(folder):
+    """Whether a folder, not a zip, has the files of a checkpoint."""
+    return isinstance(folder, Path) and any(folder.glob("*.index"))
 
 
 def variable_names(folder):
     """The names of all variables of the checkpoint in a folder."""
-    return list(read_variables(newest(folder), slots=True))
+    with _opened(newest(folder)) as (_, shapes):
+        return list(shapes)
 
 
 def newest(folder):
@@ -122,6 +129,14 @@ def read_variables(prefix, slots=False):
         >>> read_variables("checkpoint/model.ckpt-776")["lm/softmax/b"].shape
         (500,)
     """
+    with _opened(prefix) as (reader, shapes):
+        names = [name for name in shapes if slots or not name.endswith(SLOT)]
+        return {name: reader.get_tensor(name) for name in names}
+
+
+@contextlib.contextmanager
+def _opened(prefix):
+    """Gives the reader of a checkpoint and the shapes of its variables by their names."""
     try:
         import tensorflow as tf
     except ImportError:
@@ -133,13 +148,12 @@ def read_variables(prefix, slots=False):
     try:
         reader = tf.train.load_checkpoint(str(prefix))
         shapes = reader.get_variable_to_shape_map()
-        names = [name for name in shapes if slots or not name.endswith(SLOT)]
         if sum(float(np.prod(shape, dtype=float)) for shape in shapes.values()) > size:
             raise ElmoError(f"{prefix}: truncated; get the files again")
-        return {name: reader.get_tensor(name) for name in names}
+        yield reader, shapes
+    except ElmoError:
+        raise
     except (tf.errors.OpError, LookupError, RuntimeError, ValueError, MemoryError) as error:
-        if isinstance(error, ElmoError):
-            raise
         line = str(error).strip().split("\n")[0]
         raise ElmoError(f"{prefix}: not a whole checkpoint ({line}); get the files again") from None
 

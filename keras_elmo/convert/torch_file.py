@@ -16,6 +16,7 @@ import numpy as np
 
 from keras_elmo.errors import ElmoError
 
+INFLATION = 4  # how much larger than the file its tensors may be: they may share their data
 MAGIC = 0x1950A86A20F9469CFC6C
 STORAGES = {
     "torch HalfStorage": "<f2",
@@ -73,7 +74,7 @@ def read_tensors(path):
     data = path.read_bytes()
     try:
         contents, storages = _read_zip(data) if data[:2] == b"PK" else _read_sequential(data)
-        return {name: _array(tensor, storages) for name, tensor in _tensors(contents)}
+        return dict(_arrays(contents, storages, INFLATION * len(data)))
     except ElmoError as error:
         raise ElmoError(f"{path}: {error}") from None
     except (
@@ -133,6 +134,15 @@ def _read_sequential(data):
             raise ElmoError("truncated; get the file again")
         file.seek(size, io.SEEK_CUR)
     return contents, storages.__getitem__
+
+
+def _arrays(contents, storages, limit):
+    for name, tensor in _tensors(contents):
+        array = _array(tensor, storages)
+        limit -= array.nbytes
+        if limit < 0:
+            raise ElmoError(f"tensor {name} and those before it claim too many bytes; refused")
+        yield name, array
 
 
 def _array(tensor, storages):

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 
 from keras_elmo.convert import detect
+from keras_elmo.convert.language_model import has_softmax
 from keras_elmo.convert.language_model import read_softmax
-from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.models.language_model import LanguageModel
@@ -35,10 +35,9 @@ class Origin:
     def __init__(self, source):
         with located(source) as (kind, place):
             self.elmo = detect.LOADERS[kind](place)
-            try:
+            self.vocabulary = None
+            if has_softmax(kind, place):
                 *self._softmax, self.vocabulary = read_softmax(kind, place)
-            except ElmoError:
-                self.vocabulary = None
 
     def layers(self, recipe):
         """Its embedding and biLM as layers that train."""

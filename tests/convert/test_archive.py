@@ -72,6 +72,21 @@ def test_refuses_links_in_a_tar(tmp_path):
     fails(lambda: enter(path), path)
 
 
+def test_looks_into_the_file_not_at_its_name(tmp_path):
+    members = {"model/options.json": b"{}", "__MACOSX/model/._options.json": b"", ".DS_Store": b""}
+    for write in (write_zip, write_tar):
+        with opened(write(tmp_path / "3", members)) as folder:
+            assert [item.name for item in folder.iterdir()] == ["options.json"]
+
+
+def test_a_weights_file_or_a_keras_file_alone(published_model, tmp_path):
+    _, weights = published_model("plain")
+    fails(lambda: keras_elmo.load(weights), weights, "(options, weights)")
+    members = {"config.json": b"{}", "metadata.json": b"{}", "model.weights.h5": b""}
+    path = write_zip(tmp_path / "model.keras", members)
+    fails(lambda: keras_elmo.load(path), "model.keras", "unpack it first")
+
+
 def test_other_files(tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes(b"nothing")

@@ -8,24 +8,13 @@ import pytest
 
 import keras_elmo
 from keras_elmo.convert import bilm_hdf5
+from keras_elmo.convert.hdf5_tensors import read_hdf5
 from tests import fixtures
 from tests.convert.fuzz import check_reader
 from tests.convert.fuzz import fails
+from tests.goldens import ALLENNLP
+from tests.goldens import SIMPLE_ELMO
 
-ALLENNLP = [
-    "m1_relu_hw2_l2",
-    "m2_tanh_hw1_l1_noclip",
-    "m3_relu_hw0_l3",
-    "m4_tanh_hw2_l2_clipbites",
-    "m5_relu_hw1_l3_clipbites",
-    "m6_tanh_hw2_l2_cellcliponly",
-]
-SIMPLE_ELMO = [
-    "t1_noskip_relu_hw2_l2",
-    "t2_noskip_tanh_hw1_l3_clipbites",
-    "t3_noprojections_hw1_l2",
-    "t4_maxchars16_nohwkey_l2",
-]
 WORDS = ["<S>", "</S>", "<UNK>", "the", "cat", "sat"]
 
 
@@ -68,7 +57,7 @@ def test_written_back_bit_for_bit(variant, published_model, tmp_path):
     elmo = keras_elmo.load((options, weights))
     bilm_hdf5.save(elmo, tmp_path / "options.json", tmp_path / "weights.hdf5")
     assert json.loads((tmp_path / "options.json").read_text()) == json.loads(options.read_text())
-    found, expected = (bilm_hdf5.read_hdf5(p) for p in (tmp_path / "weights.hdf5", weights))
+    found, expected = (read_hdf5(p) for p in (tmp_path / "weights.hdf5", weights))
     assert found.keys() == expected.keys()
     for name, array in expected.items():
         assert found[name].dtype == array.dtype
@@ -122,7 +111,7 @@ def test_a_model_that_reads_words_goes_there_and_back(word_model, tmp_path):
     back = tmp_path / "back"
     new = [back / name for name in ("options.json", "weights.hdf5", "vocab.txt")]
     bilm_hdf5.save(elmo, *new)
-    for old, found in ((bilm_hdf5.read_hdf5(p) for p in (paths[1], new[1])),):
+    for old, found in ((read_hdf5(p) for p in (paths[1], new[1])),):
         assert found.keys() == old.keys()
         assert all((found[name] == old[name]).all() for name in old)
     again = keras_elmo.load(back)  # the vocabulary is found in the folder
@@ -136,35 +125,6 @@ def test_a_vocabulary_may_be_compressed(word_model):
     packed = paths[2].with_suffix(".txt.gz")
     packed.write_bytes(gzip.compress(paths[2].read_bytes()))
     assert keras_elmo.load((*paths[:2], packed)).encoder.words == WORDS
-
-
-@pytest.mark.minimal
-def test_cached_token_embeddings_stand_for_the_characters(published_model, tmp_path):
-    pair = published_model("plain")
-    elmo = keras_elmo.load(pair)
-    vocabulary, embeddings = tmp_path / "vocab.txt", tmp_path / "embeddings.hdf5"
-    vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
-    bilm_hdf5.save_embeddings(elmo, vocabulary, embeddings, batch_size=4)
-    with h5py.File(embeddings) as file:
-        assert file["embedding"].shape == (6, 8)
-        assert file["embedding"].dtype == np.float32
-    cached = keras_elmo.load((*pair, vocabulary, embeddings))
-    sentences = [["the", "cat", "sat"], [], ["sat"]]
-    found, expected = layers_of(cached, sentences), layers_of(elmo, sentences)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-
-
-def test_cached_token_embeddings_match_bilm_tf(shared_data, tmp_path):
-    folder = shared_data / "fixtures-allennlp"
-    elmo = keras_elmo.load((folder / "options.json", folder / "lm_weights.hdf5"))
-    bilm_hdf5.save_embeddings(elmo, folder / "vocab_test.txt", tmp_path / "embeddings.hdf5")
-    with (
-        h5py.File(tmp_path / "embeddings.hdf5") as found,
-        h5py.File(folder / "elmo_token_embeddings.hdf5") as expected,
-    ):
-        np.testing.assert_allclose(
-            found["embedding"][...], expected["embedding"][...], rtol=0, atol=1e-5
-        )
 
 
 def _changed(published_model, tmp_path, change):
@@ -192,6 +152,7 @@ CELL = "RNN_1/RNN/MultiRNNCell/Cell1/LSTMCell"
         (lambda f: f.pop(f"{CELL}/W_P_0"), [f"{CELL}/W_P_0", "missing"]),
         (lambda f: _replace(f, "CNN/b_cnn_1", np.ones(5, "f4")), ["CNN/b_cnn_1", "(5,)", "(4,)"]),
         (lambda f: f[f"{CELL}/B"].write_direct(np.full(48, np.nan, "f4")), [f"{CELL}/B", "NaN"]),
+        (lambda f: _replace(f, f"{CELL}/B", np.full(48, 1e39)), [f"{CELL}/B", "infinite"]),
         (lambda f: _replace(f, "CNN/W_cnn_0", np.zeros((1, 1, 4, 4), "f4")), ["W_cnn_0", "zeros"]),
         (lambda f: _replace(f, "char_embed", np.ones((261, 4), "i4")), ["char_embed", "int32"]),
         (lambda f: _replace(f, "char_embed", np.float32(1.0)), ["char_embed", "()"]),
@@ -206,24 +167,6 @@ def test_says_which_tensor_is_wrong(change, words, published_model, tmp_path):
 
 
 @pytest.mark.minimal
-def test_refuses_a_tensor_that_lies_elsewhere_or_claims_too_much(published_model, tmp_path):
-    def external(file):
-        del file["char_embed"]
-        place = [(str(tmp_path / "other"), 0, h5py.h5f.UNLIMITED)]
-        file.create_dataset("char_embed", (261, 4), "f4", external=place)
-
-    pair = _changed(published_model, tmp_path, external)
-    fails(lambda: keras_elmo.load(pair), "char_embed", "another file")
-
-    def bomb(file):
-        del file["char_embed"]
-        file.create_dataset("char_embed", (10**9, 10), "f4", chunks=(10**4, 10), compression=9)
-
-    pair = _changed(published_model, tmp_path, bomb)
-    fails(lambda: keras_elmo.load(pair), "char_embed", "claims")
-
-
-@pytest.mark.minimal
 @pytest.mark.parametrize(
     ("keys", "value", "words"),
     [
@@ -231,7 +174,10 @@ def test_refuses_a_tensor_that_lies_elsewhere_or_claims_too_much(published_model
         (["lstm", "dim"], "12", ["lstm.dim", "int"]),
         (["lstm", "dim"], 0, ["lstm.dim", "at least 1"]),
         (["lstm", "dim"], 13, ["tensor"]),
+        (["lstm", "n_layers"], 1, ["Cell1/LSTMCell/B", "no place in", "options.json"]),
+        (["char_cnn", "n_highway"], 1, ["CNN_high_1", "no place in"]),
         (["lstm", "n_layers"], 3, ["Cell2", "missing"]),
+        (["lstm", "n_layers"], 200, ["Cell199", "missing"]),  # before 200 layers are made
         (["lstm", "projection_dim"], 4_000_000, ["lstm.projection_dim", "4000000"]),
         (["lstm", "cell_clip"], -1, ["lstm.cell_clip", "-1"]),
         (["char_cnn", "filters"], [[1, 4], [2]], ["char_cnn.filters"]),
@@ -239,6 +185,9 @@ def test_refuses_a_tensor_that_lies_elsewhere_or_claims_too_much(published_model
         (["char_cnn", "filters"], [[1, 4], [2, 5]], ["tensor"]),
         (["char_cnn", "activation"], "gelu", ["gelu"]),
         (["char_cnn", "n_highway"], -1, ["char_cnn.n_highway"]),
+        (["char_cnn", "n_highway"], 200, ["CNN_high_199/W_carry", "missing"]),
+        (["char_cnn", "filters"], [[1, 260]] * 90, ["CNN/W_cnn_0", "shape"]),
+        (["char_cnn", "max_characters_per_token"], 10**9, ["at most 10000"]),
         (["char_cnn"], None, ["vocabulary"]),
         (["lstm"], None, ["lstm"]),
     ],
@@ -256,6 +205,20 @@ def test_says_which_option_is_wrong(keys, value, words, published_model, tmp_pat
     path = tmp_path / "options.json"
     path.write_text(json.dumps(contents))
     fails(lambda: keras_elmo.load((path, weights)), *words)
+
+
+@pytest.mark.minimal
+def test_a_folder_of_several_files(published_model, tmp_path):
+    options, weights = published_model("plain")
+    (tmp_path / "elmo_small_options.json").write_bytes(options.read_bytes())
+    (tmp_path / "elmo_small_weights.hdf5").write_bytes(weights.read_bytes())
+    assert keras_elmo.load(tmp_path).bilm.units == 12
+    (tmp_path / "other.hdf5").write_bytes(b"other")
+    fails(lambda: keras_elmo.load(tmp_path), tmp_path, "elmo_small_weights.hdf5, other.hdf5")
+    (tmp_path / "elmo_small_weights.hdf5").rename(tmp_path / "model.hdf5")
+    assert keras_elmo.load(tmp_path).bilm.units == 12
+    (tmp_path / "elmo_small_options.json").unlink()
+    fails(lambda: keras_elmo.load(tmp_path), tmp_path, "options.json", "found none")
 
 
 @pytest.mark.minimal
@@ -292,10 +255,7 @@ class _Encoder:
 
 @pytest.mark.minimal
 def test_broken_files_raise_our_error_only(published_model, tmp_path):
-    options, weights = published_model("plain")
-    path = tmp_path / "weights.hdf5"
-    path.write_bytes(weights.read_bytes())
-    check_reader(lambda: bilm_hdf5.read_hdf5(path), path, 150)
+    options, _ = published_model("plain")
     path = tmp_path / "options.json"
     path.write_bytes(options.read_bytes())
     check_reader(lambda: bilm_hdf5.read_options(path).filters("char_cnn", "filters"), path, 150)

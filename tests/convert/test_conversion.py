@@ -1,4 +1,7 @@
-import shutil
+import json
+import re
+import tarfile
+import zipfile
 
 import h5py
 import keras
@@ -6,73 +9,104 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.convert import bilm_hdf5
 from keras_elmo.convert.conversion import convert
+from keras_elmo.convert.hdf5_tensors import read_hdf5
 from tests.convert.fuzz import fails
 
-FIXTURES = {
-    "published": "fixtures-golden/A-allennlp/m1_relu_hw2_l2",
-    "tf_checkpoint": "fixtures-golden/C-tf1-checkpoint/checkpoint",
-    "tf_hub": "fixtures-golden/D-tfhub/module",
-    "many_langs_a": "fixtures-efml/model_a",
-    "many_langs_b": "fixtures-efml/model_b",
+# Every kind of source, and its published weights where there is a way back.
+SOURCES = {
+    "A-allennlp/m1_relu_hw2_l2": "weights.hdf5",
+    "A-allennlp/m2_tanh_hw1_l1_noclip": "weights.hdf5",
+    "A-simple_elmo/t2_noskip_tanh_hw1_l3_clipbites": "weights.hdf5",
+    "A-simple_elmo/t3_noprojections_hw1_l2": "weights.hdf5",
+    "A-simple_elmo/t4_maxchars16_nohwkey_l2": "weights.hdf5",
+    "C-tf1-checkpoint/checkpoint": "../weights.hdf5",
+    "D-tfhub/module": "../../A-allennlp/m1_relu_hw2_l2/weights.hdf5",
+    "../fixtures-efml/model_a": None,
+    "../fixtures-efml/model_b": None,
 }
-SENTENCES = [["The", "cat", "sat"], [], ["кошка"]]
 
 
-def outputs(elmo):
-    found = elmo(elmo.encoder.encode_batch(SENTENCES))
-    return [keras.ops.convert_to_numpy(found[name]) for name in ("layers", "elmo")]
+@pytest.fixture
+def golden(shared_data):
+    return shared_data / "fixtures-golden"
 
 
-@pytest.mark.parametrize("name", FIXTURES)
-@pytest.mark.parametrize("layout", ["folder", "safetensors"])
-def test_every_format_to_our_folder(name, layout, shared_data, tmp_path):
-    if name.startswith("tf"):
+def needs(name):
+    """Skips where reading it needs a package that is not installed."""
+    if "tf" in name:
         pytest.importorskip("tensorflow")
-    if layout == "safetensors":
-        pytest.importorskip("safetensors")
-    source = shared_data / FIXTURES[name]
-    convert(source, tmp_path / "ours", layout)
-    assert (tmp_path / "ours" / "model.safetensors").exists() == (layout == "safetensors")
-    for one, other in zip(
-        outputs(keras_elmo.load(tmp_path / "ours")), outputs(keras_elmo.load(source)), strict=True
-    ):
+
+
+def assert_same(one, other):
+    configs = [json.dumps(elmo.get_config()) for elmo in (one, other)]
+    configs = [re.sub(r'"name": "[^"]*"', "", config) for config in configs]
+    assert configs[0] == configs[1]
+    for found, expected in zip(one.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_to_our_folder_and_back(name, golden, tmp_path):
+    needs(name)
+    source, weights = golden / name, SOURCES[name]
+    convert(source, tmp_path / "ours")
+    assert_same(keras_elmo.load(tmp_path / "ours"), keras_elmo.load(source))
+    if weights is None:
+        fails(lambda: convert(source, tmp_path / "back", "published"), "vocabulary")
+        assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+        return
+    convert(tmp_path / "ours", tmp_path / "back", "published")
+    found, expected = read_hdf5(tmp_path / "back" / "weights.hdf5"), read_hdf5(source / weights)
+    assert found.keys() == expected.keys()
+    for key, array in expected.items():
+        rows = slice(-261, None) if key == "char_embed" else slice(None)
+        assert found[key].dtype == array.dtype
+        np.testing.assert_array_equal(found[key][rows], array[rows])
+
+
+@pytest.mark.parametrize("name", ["A-allennlp/m1_relu_hw2_l2", "../fixtures-efml/model_a"])
+def test_to_safetensors(name, golden, tmp_path):
+    pytest.importorskip("safetensors")
+    convert(golden / name, tmp_path / "ours", "safetensors")
+    assert not list((tmp_path / "ours").glob("*.h5"))
+    assert_same(keras_elmo.load(tmp_path / "ours"), keras_elmo.load(golden / name))
+
+
+@pytest.mark.parametrize(
+    "name", ["A-simple_elmo/t4_maxchars16_nohwkey_l2", "D-tfhub/module", "../fixtures-efml/model_b"]
+)
+def test_from_archives(name, golden, tmp_path):
+    """As they are downloaded: zips of the NLPL repository, tars of TF-Hub under any name."""
+    needs(name)
+    source = (golden / name).resolve()
+    path = tmp_path / "3"
+    if "tf" in name:
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(source, arcname=".")
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in source.iterdir():
+                archive.write(file, f"model/{file.name}")
+            archive.writestr("__MACOSX/model/._options.json", b"")
+    convert(path, tmp_path / "ours")
+    assert_same(keras_elmo.load(tmp_path / "ours"), keras_elmo.load(source))
+
+
+def test_gives_the_same_vectors(golden, tmp_path):
+    source = golden / "../fixtures-efml/model_a"
+    convert(source, tmp_path / "ours")
+    outputs = []
+    for elmo in (keras_elmo.load(source), keras_elmo.load(tmp_path / "ours")):
+        found = elmo(elmo.encoder.encode_batch([["The", "cat", "sat"], [], ["кошка"]]))
+        outputs.append([keras.ops.convert_to_numpy(found[name]) for name in ("layers", "elmo")])
+    for one, other in zip(*outputs, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", ["published", "tf_checkpoint", "tf_hub"])
-def test_and_back_to_the_published_format(name, shared_data, tmp_path):
-    if name.startswith("tf"):
-        pytest.importorskip("tensorflow")
-    source = shared_data / FIXTURES[name]
-    convert(source, tmp_path / "ours")
-    convert(tmp_path / "ours", tmp_path / "back", "published")
-    dump = {
-        "published": source / "weights.hdf5",
-        "tf_checkpoint": source.parent / "weights.hdf5",
-        "tf_hub": shared_data / FIXTURES["published"] / "weights.hdf5",
-    }[name]
-    found, expected = (bilm_hdf5.read_hdf5(p) for p in (tmp_path / "back" / "weights.hdf5", dump))
-    assert found.keys() == expected.keys()
-    for key in expected.keys() - {"char_embed"}:
-        np.testing.assert_array_equal(found[key], expected[key])
-    np.testing.assert_array_equal(found["char_embed"][-261:], expected["char_embed"][-261:])
-
-
-@pytest.mark.parametrize("name", ["many_langs_a", "many_langs_b"])
-def test_no_way_back_for_other_vocabularies(name, shared_data, tmp_path):
-    source = shared_data / FIXTURES[name]
-    fails(lambda: convert(source, tmp_path / "back", "published"), "vocabulary")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_softmax_comes_along(shared_data, tmp_path):
+def test_the_softmax_comes_along(golden, tmp_path):
     pytest.importorskip("tensorflow")
-    source = shared_data / FIXTURES["tf_checkpoint"]
-    shutil.copytree(source, tmp_path / "checkpoint")
-    convert(tmp_path / "checkpoint", tmp_path / "without")
-    assert not (tmp_path / "without" / "softmax.weights.h5").exists()  # no vocabulary
+    source = golden / "C-tf1-checkpoint" / "checkpoint"
     convert(source, tmp_path / "ours")
     convert(tmp_path / "ours", tmp_path / "again")
     for target in (tmp_path / "ours", tmp_path / "again"):

@@ -70,6 +70,15 @@ def test_fetched_once(server, tmp_path):
     assert cached(tmp_path) == [path]
 
 
+def test_a_file_in_the_cache_must_have_the_hash_too(server):
+    server.files["/file"] = DATA, "good"
+    path = download.fetch(f"{server.url}/file")
+    sha256 = hashlib.sha256(DATA).hexdigest()
+    assert download.fetch(f"{server.url}/file", sha256.upper()) == path
+    path.write_bytes(DATA[:-1])
+    fails(lambda: download.fetch(f"{server.url}/file", sha256), path, sha256, "remove it")
+
+
 def test_a_slow_server_is_waited_for(server):
     server.files["/file"] = DATA, "slow"
     assert download.fetch(f"{server.url}/file").read_bytes() == DATA
@@ -107,7 +116,9 @@ def test_offline(server, monkeypatch):
     assert download.fetch(f"{server.url}/file") == path
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/file", "http://host/"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://host/file", "http://host/", "http://a/.."]
+)
 def test_other_addresses(url):
     fails(lambda: download.fetch(url), url)
 

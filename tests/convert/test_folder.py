@@ -11,6 +11,9 @@ from keras_elmo import ElmoError
 from keras_elmo import load
 from keras_elmo.convert import folder
 from tests import fixtures
+from tests.convert import fuzz
+from tests.convert.fuzz import check_reader
+from tests.convert.fuzz import fails
 from tests.models.test_elmo import GAMMA
 from tests.models.test_elmo import IDS
 from tests.models.test_elmo import MASK
@@ -162,7 +165,7 @@ KERNEL = "layers/bi_lm/forward_0/vars/0"
         (rewrite(KERNEL, np.nan), rf"weights\.h5: tensor {KERNEL} holds NaN"),
         (rewrite(KERNEL, 0), rf"weights\.h5: tensor {KERNEL} is all zeros"),
         (remove(KERNEL), r"weights\.h5: does not hold the weights of this model"),
-        (truncate, r"weights\.h5: does not hold the weights"),
+        (truncate, r"weights\.h5: truncated, or not an HDF5 file"),
         (lambda path: (path / folder.WEIGHTS).unlink(), r"weights\.h5: no such file"),
         (write_config("{"), r"config\.json: not a JSON file"),
         (write_config("[]"), r"config\.json: must hold a JSON object"),
@@ -173,6 +176,27 @@ def test_says_what_is_wrong(change, message, broken):
     change(broken)
     with pytest.raises(ElmoError, match=rf"^[^\n]*{message}[^\n]*$"):
         folder.load(broken)
+
+
+@pytest.mark.parametrize("part", ["embedding", "bilm", "encoder"])
+def test_makes_nothing_but_our_own_classes(part, broken):
+    path = broken / folder.CONFIG
+    config = json.loads(path.read_text())
+    foreign = {"module": "os", "class_name": "system", "registered_name": "system"}
+    config["config"][part] = {**foreign, "config": {"command": "true"}}
+    path.write_text(json.dumps(config))
+    fails(lambda: load(broken), "config.json", f"{part} is system")
+
+
+def test_broken_files_raise_our_error_only(broken):
+    path = broken / folder.WEIGHTS
+    elmo = load(broken)
+    check_reader(lambda: folder.load_weights(elmo, path), path, 40)
+    path = broken / folder.CONFIG
+    data = path.read_bytes()
+    for seed in range(12):
+        path.write_bytes(fuzz.broken(data, seed))
+        fuzz.refusal(lambda: load(broken))
 
 
 def test_the_weights_of_another_model(broken, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 import keras_elmo
 from keras_elmo.convert import folder as our_folder
 from keras_elmo.convert import many_langs
+from keras_elmo.convert.torch_file import read_tensors
 from tests.convert.fuzz import broken
 from tests.convert.fuzz import fails
 from tests.convert.fuzz import refusal
@@ -155,9 +156,12 @@ def test_sizes_that_disagree(copy):
     model = copy("b")
     structure = model / "cnn_tiny_b.json"
     for keys, value, words in (
-        (("encoder", "dim"), 11, ["encoder.pkl", "forward_layer_0", "shape"]),
+        (("encoder", "dim"), 11, ["encoder.pkl", "backward_layer_1", "shape"]),
         (("encoder", "n_layers"), 1, ["encoder.pkl", "forward_layer_1"]),
-        (("encoder", "n_layers"), 3, ["encoder.pkl", "forward_layer_2", "missing"]),
+        (("encoder", "n_layers"), 3, ["encoder.pkl", "backward_layer_2", "missing"]),
+        (("encoder", "n_layers"), 70, ["encoder.pkl", "backward_layer_69", "missing"]),
+        (("token_embedder", "filters"), [[1, 70]] * 70, ["convolutions.0.weight", "shape"]),
+        (("token_embedder", "max_characters_per_token"), 10**9, ["at most 10000"]),
         (("encoder", "name"), "lstm", ["encoder of the name elmo"]),
         (("token_embedder", "n_highway"), 2, ["token_embedder.pkl", "highways._layers.1"]),
         (("token_embedder", "char_dim"), 0, ["both 0"]),
@@ -171,9 +175,30 @@ def test_sizes_that_disagree(copy):
     fails(lambda: keras_elmo.load(model), "token_embedder.pkl", "char_emb_layer", "(71, 4)")
 
 
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (0.0, "all zeros")])
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("encoder.pkl", "forward_layer_1.state_linearity.weight"),
+        ("token_embedder.pkl", "highways._layers.0.weight"),
+    ],
+)
+def test_values_that_are_none(part, name, value, word, shared_data, monkeypatch):
+    def read(path):
+        tensors = read_tensors(path)
+        if path.name == part:
+            tensors[name][...] = value
+        return tensors
+
+    monkeypatch.setattr(many_langs, "read_tensors", read)
+    source = shared_data / "fixtures-efml" / "model_b"
+    fails(lambda: keras_elmo.load(source), part, name, word)
+
+
 def test_broken_models_raise_our_error_only(copy):
     model = copy("b")
-    for part in ("encoder.pkl", "char.dic", "config.json", "cnn_tiny_b.json"):
+    parts = ("encoder.pkl", "token_embedder.pkl", "char.dic", "config.json", "cnn_tiny_b.json")
+    for part in parts:
         data = (model / part).read_bytes()
         for seed in range(5):
             (model / part).write_bytes(broken(data, seed, head=500))

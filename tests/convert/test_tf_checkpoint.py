@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import keras_elmo
-from keras_elmo.convert import bilm_hdf5
 from keras_elmo.convert import published
 from keras_elmo.convert import tf_checkpoint
+from keras_elmo.convert.hdf5_tensors import read_hdf5
+from keras_elmo.convert.tf_checkpoint import read_variables
 from tests.convert.fuzz import check_reader
 from tests.convert.fuzz import fails
 
@@ -41,7 +42,7 @@ def test_matches_allennlp_on_the_dump_in_every_layer(data):
 def test_holds_the_tensors_of_the_dump(data):
     elmo = keras_elmo.load(data / "checkpoint")
     found, options = published.tensors_of(elmo)
-    expected = bilm_hdf5.read_hdf5(data / "weights.hdf5")
+    expected = read_hdf5(data / "weights.hdf5")
     assert found.keys() == expected.keys()
     assert all((found[name] == expected[name]).all() for name in found)
     assert options["n_tokens_vocab"] == 500
@@ -87,6 +88,17 @@ def test_names_of_all_versions():
     }
     for name, expected in names.items():
         assert list(tf_checkpoint.published_tensors({name: 1})) == [expected] * bool(expected)
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (0.0, "all zeros")])
+def test_values_that_are_none(value, word, data, monkeypatch):
+    def read(prefix):
+        variables = read_variables(prefix)
+        name = next(name for name in variables if name.endswith("CNN_proj/W_proj"))
+        return {**variables, name: np.full_like(variables[name], value)}
+
+    monkeypatch.setattr(tf_checkpoint, "read_variables", read)
+    fails(lambda: keras_elmo.load(data / "checkpoint"), "tensor CNN_proj/W_proj", word)
 
 
 def test_missing_parts(copy):

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 import keras_elmo
+from keras_elmo.convert import tf_hub
+from keras_elmo.convert.tf_checkpoint import read_variables
+from tests.convert.fuzz import broken
 from tests.convert.fuzz import fails
+from tests.convert.fuzz import refusal
 
 pytest.importorskip("tensorflow")
 
@@ -37,6 +41,38 @@ def test_answers_as_the_module(module):
         np.testing.assert_allclose(found[rows], expected[rows], rtol=0, atol=1e-5)
 
 
+def test_default_is_the_mean_over_the_words(module):
+    strings = json.loads((module / "inputs.json").read_text())["strings"]
+    elmo = keras_elmo.load(module / "module")
+    embedder = keras_elmo.Embedder(elmo, layers="mix", pool=True, tokenizer="whitespace")
+    expected = np.load(module / "golden.npz")["default/default"]
+    np.testing.assert_allclose(embedder.embed(strings), expected, rtol=0, atol=1e-5)
+
+
+@pytest.fixture
+def copy(module, tmp_path):
+    target = tmp_path / "module"
+    shutil.copytree(module / "module", target)
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755)
+    return target
+
+
+def test_the_graph_is_never_read(copy):
+    (copy / "saved_model.pb").write_bytes(b"no graph")
+    assert keras_elmo.load(copy).bilm.output_dim == 16
+
+
+def test_broken_files_raise_our_error_only(copy):
+    for name in ("variables.index", "variables.data-00000-of-00001"):
+        path = copy / "variables" / name
+        data = path.read_bytes()
+        for seed in range(15):
+            path.write_bytes(broken(data, seed))
+            refusal(lambda: keras_elmo.load(copy))
+        path.write_bytes(data)
+
+
 def test_read_from_a_tar(module, tmp_path):
     path = tmp_path / "elmo_3.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
@@ -46,12 +82,19 @@ def test_read_from_a_tar(module, tmp_path):
     assert all((one == other).all() for one, other in zip(found, expected, strict=True))
 
 
-def test_missing_parts(module, tmp_path):
-    target = tmp_path / "module"
-    shutil.copytree(module / "module", target)
-    for path in (target, *target.rglob("*")):
-        path.chmod(0o755)
-    (target / "variables" / "variables.data-00000-of-00001").unlink()
-    fails(lambda: keras_elmo.load(target), "variables")
-    (target / "variables" / "variables.index").unlink()
-    fails(lambda: keras_elmo.load(target), "variables.index", "no such file")
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (0.0, "all zeros")])
+def test_values_that_are_none(value, word, module, monkeypatch):
+    def read(prefix):
+        variables = read_variables(prefix)
+        name = next(name for name in variables if name.endswith("CNN_proj/W_proj"))
+        return {**variables, name: np.full_like(variables[name], value)}
+
+    monkeypatch.setattr(tf_hub, "read_variables", read)
+    fails(lambda: keras_elmo.load(module / "module"), "tensor CNN_proj/W_proj", word)
+
+
+def test_missing_parts(copy):
+    (copy / "variables" / "variables.data-00000-of-00001").unlink()
+    fails(lambda: keras_elmo.load(copy), "variables")
+    (copy / "variables" / "variables.index").unlink()
+    fails(lambda: keras_elmo.load(copy), "variables.index", "no such file")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from keras_elmo.convert import torch_file
 from keras_elmo.convert.torch_file import read_tensors
 from tests.convert.fuzz import check_reader
 from tests.convert.fuzz import fails
@@ -73,6 +74,13 @@ def test_refuses_other_files(tmp_path):
     for data in (b"", b"PK", b"not a pickle", pickle.dumps(17)):
         path.write_bytes(data)
         fails(lambda: read_tensors(path), path)
+
+
+def test_refuses_tensors_that_claim_too_much(shared_data, monkeypatch):
+    """Any number of tensors may share their data: a small file, and no end of memory."""
+    monkeypatch.setattr(torch_file, "INFLATION", 0.5)
+    path = shared_data / "fixtures-efml" / "model_b" / "encoder.pkl"
+    fails(lambda: read_tensors(path), path, "too many bytes", "refused")
 
 
 @pytest.mark.parametrize("folder", ["model_a", "model_b"])  # the two containers

@@ -1,72 +1,61 @@
-"""The variables of a bilm-tf checkpoint in ours, for the goldens of the original trainer."""
-
-import json
+"""The language model of a bilm-tf checkpoint, for the goldens of the original trainer."""
 
 import keras
 import numpy as np
 
-from keras_elmo.layers.bilm import BiLM
-from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
+from keras_elmo.convert import published
+from keras_elmo.convert import tf_checkpoint
 from keras_elmo.models.language_model import LanguageModel
 
 
-def read_checkpoint(folder):
-    import tensorflow as tf
-
-    reader = tf.train.load_checkpoint(str(folder / "checkpoint"))
-    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
-
-
 def language_model(folder, batch_size, **arguments):
-    options = json.loads((folder / "options.json").read_text())
-    chars, lstm = options["char_cnn"], options["lstm"]
-    embedding = CharCNNEmbedding(
-        chars["filters"],
-        projection_dim=lstm["projection_dim"],
-        num_highways=chars["n_highway"],
-        char_embedding_dim=chars["embedding"]["dim"],
-        activation=chars["activation"],
-    )
-    bilm = BiLM(lstm["n_layers"], lstm["dim"], lstm["projection_dim"])
-    return LanguageModel(embedding, bilm, options["n_tokens_vocab"], batch_size, **arguments)
+    """The model in `folder / "checkpoint"`, all of it trainable."""
+    elmo = tf_checkpoint.load(folder / "checkpoint", trainable_bilm=True)
+    weights, biases, words = tf_checkpoint.load_softmax(folder / "checkpoint")
+    model = LanguageModel(elmo.embedding, elmo.bilm, len(words), batch_size, **arguments)
+    model.softmax.set_weights([weights, biases])
+    return model
 
 
-def variables(model):
-    """Pairs of a name in the checkpoint and our variable, with how to turn the array into ours."""
-    embedding, bilm = model.embedding, model.bilm
-    yield "lm/char_embed", embedding.char_embeddings, lambda x: np.pad(x, ((1, 0), (0, 0)))
-    for k in range(len(embedding.filters)):
-        yield f"lm/CNN/W_cnn_{k}", getattr(embedding, f"conv_kernel_{k}"), lambda x: x[0]
-        yield f"lm/CNN/b_cnn_{k}", getattr(embedding, f"conv_bias_{k}"), None
-    for name, layer in (
-        ("CNN_proj/{}_proj", embedding.projection),
-        ("CNN_high_0/{}_carry", embedding.highway_0.carry),
-        ("CNN_high_0/{}_transform", embedding.highway_0.transform),
-        ("softmax/{}", model.softmax),
-    ):
-        yield "lm/" + name.format("W"), layer.kernel, None
-        yield "lm/" + name.format("b"), layer.bias, None
-    for number, direction in enumerate(("forward", "backward")):
-        for k in range(bilm.num_layers):
-            name = f"lm/RNN_{number}/rnn/multi_rnn_cell/cell_{k}/lstm_cell"
-            layer = getattr(bilm, f"{direction}_{k}")
-            size = layer.kernel.shape[0]
-            yield f"{name}/kernel", layer.kernel, lambda x, size=size: x[:size]
-            yield f"{name}/kernel", layer.recurrent_kernel, lambda x, size=size: x[size:]
-            yield f"{name}/bias", layer.bias, None
-            yield f"{name}/projection/kernel", layer.projection_kernel, None
+def places(model):
+    """Pairs of a published name and the variables that are stacked under it."""
+    yield from published.places(model.embedding, model.bilm)
+    yield "softmax/W", [model.softmax.kernel]
+    yield "softmax/b", [model.softmax.bias]
 
 
-def load(model, arrays, suffix=""):
-    """Sets the variables, or with a suffix the optimizer's slots of that name."""
-    slots = suffix and model.optimizer._accumulators
-    for name, variable, convert in variables(model):
-        value = (convert or (lambda x: x))(arrays[name + suffix])
-        if suffix:
-            variable = slots[model.optimizer._get_variable_index(variable)]
-            if name == "lm/char_embed":
-                value[0] = 1.0  # of the row that the checkpoint does not have
-        variable.assign(value)
+def load_slots(model, folder):
+    """Sets the state of the optimizer to that of the checkpoint."""
+    prefix = tf_checkpoint.newest(folder / "checkpoint")
+    variables = tf_checkpoint.read_variables(prefix, slots=True)
+    slots = {
+        name.removesuffix(tf_checkpoint.SLOT): array
+        for name, array in variables.items()
+        if name.endswith(tf_checkpoint.SLOT)
+    }
+    tensors, optimizer = tf_checkpoint.published_tensors(slots), model.optimizer
+    for name, stacked in places(model):
+        array = as_ours(name, tensors[name], first_row=1.0)
+        for variable in stacked:
+            slot = optimizer._accumulators[optimizer._get_variable_index(variable)]
+            slot.assign(array[: slot.shape[0]])
+            array = array[slot.shape[0] :]
+
+
+def assert_variables(model, arrays):
+    """Compares all variables with those of a graph, by their names there."""
+    tensors = tf_checkpoint.published_tensors(arrays)
+    for name, stacked in places(model):
+        found = np.concatenate([numpy(variable) for variable in stacked])
+        expected = as_ours(name, tensors[name])
+        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=name)
+
+
+def as_ours(name, array, first_row=0.0):
+    """A published tensor in the shape of our variables; ours have a row for "no token here"."""
+    if name == "char_embed":
+        return np.pad(array, ((1, 0), (0, 0)), constant_values=first_row)
+    return array[0] if name.startswith(published.IMAGES) else array
 
 
 def numpy(variable):
