@@ -6,6 +6,15 @@ import nox
 
 BACKENDS = ["tensorflow", "jax", "torch"]
 CONSTRAINTS = Path("tests/constraints.txt").resolve()
+# A worker a core, each on one thread; what JAX compiled in one test is there for the next.
+WORKERS = ["-n", "auto", "--dist", "loadfile"]
+ONE_THREAD = dict.fromkeys(
+    ["OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"], "1"
+)
+CACHE = {
+    "JAX_COMPILATION_CACHE_DIR": str(Path(".nox/jax-cache").resolve()),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+}
 QUIET = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
 # Tests save on one backend and load on another, so one environment holds all three.
 ENVIRONMENT = Path(".nox/environment")
@@ -27,8 +36,9 @@ def environment(session):
 @nox.parametrize("backend", BACKENDS, ids=BACKENDS)
 def tests(session, backend):
     """The whole suite on one backend."""
-    env = {**QUIET, "KERAS_BACKEND": backend}
-    session.run(str(PYTHON), "-m", "pytest", *session.posargs, env=env, external=True)
+    env = {**QUIET, **ONE_THREAD, **CACHE, "KERAS_BACKEND": backend}
+    command = [str(PYTHON), "-m", "pytest", *WORKERS, *session.posargs]
+    session.run(*command, env=env, external=True)
 
 
 @nox.session
@@ -37,7 +47,8 @@ def without_tensorflow(session, backend):
     """The tests marked `minimal`, where one backend is installed and TensorFlow is not."""
     install(session, f".[{backend},test]")
     session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('tensorflow')")
-    session.run("pytest", "-m", "minimal", env={**QUIET, "KERAS_BACKEND": backend})
+    env = {**QUIET, **ONE_THREAD, **CACHE, "KERAS_BACKEND": backend}
+    session.run("pytest", "-m", "minimal", *WORKERS, env=env)
 
 
 @nox.session

@@ -52,9 +52,9 @@ def test_clips_bite():
 
 def test_large_weights_stay_within_the_clips():
     z = 100.0 * ops.ones((2, 24))
-    h, c = recurrence.lstm_step(
-        z, ops.zeros((2, 4)), 50 * ops.ones((2, 6)), RECURRENT, 100 * PROJECTION, 3.0, 3.0
-    )
+    h, c = ops.zeros((2, 4)), 50 * ops.ones((2, 6))
+    products = recurrence.step_weights(RECURRENT, ops.zeros(24), 100 * PROJECTION)
+    h, c = recurrence.lstm_step(z, h, c, *products, 3.0, 3.0)
     assert np.abs(ops.convert_to_numpy(c)).max() == 3.0
     assert np.abs(ops.convert_to_numpy(h)).max() == 3.0
 

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -116,6 +117,73 @@ def _has_parameter(tensor):
 _SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan, "openvino": _openvino_scan}
 
 
+def lstm_step_in_place():
+    """A step of the LSTM that reuses the memory of its input `z`, where that is faster and allowed.
+
+    PyTorch without gradients spends as long on fresh memory as on the products. XLA has no use
+    for it.
+
+    Returns:
+        A function of the arguments of `recurrence.lstm_step` and the forget bias, or `None`.
+    """
+    if BACKEND != "torch":
+        return None
+    import torch
+
+    return _torch_lstm_step if torch.is_inference_mode_enabled() else None
+
+
+def _torch_lstm_step(z, h, c, recurrent, projection, cell_clip, projection_clip, forget_bias):
+    i, j, f, o = z.add_(recurrent(h)).chunk(4, dim=-1)
+    c = f.add_(forget_bias).sigmoid_().mul(c).addcmul_(i.sigmoid_(), j.tanh_())
+    if cell_clip is not None:
+        c.clamp_(-cell_clip, cell_clip)
+    h = o.sigmoid_().mul_(c.tanh())
+    if projection is not None:
+        h = projection(h)
+        if projection_clip is not None:
+            h.clamp_(-projection_clip, projection_clip)
+    return h, c
+
+
+def matmul(x, kernel):
+    """The product of two matrices, by the fastest library that the backend has."""
+    if _one_dnn_fits(kernel):
+        return _one_dnn_linear(x, kernel.t())
+    return keras.ops.matmul(x, kernel)
+
+
+def affine(kernel, bias=None):
+    """The function `x -> x @ kernel + bias` of matrices, prepared for many calls."""
+    if _one_dnn_fits(kernel):
+        import torch
+
+        packed = torch.ops.mkldnn._reorder_linear_weight(kernel.t(), None)
+        return lambda x: _one_dnn_linear(x, packed, bias)
+    if bias is None:
+        return lambda x: keras.ops.matmul(x, kernel)
+    return lambda x: keras.ops.matmul(x, kernel) + bias
+
+
+def _one_dnn_fits(kernel):
+    """Whether PyTorch can multiply by oneDNN: without gradients, float32, on a processor.
+
+    It multiplies by MKL if not asked, which is half as fast on processors of other makers.
+    """
+    if BACKEND != "torch":
+        return False
+    import torch
+
+    on_processor = kernel.device.type == "cpu" and torch.backends.mkldnn.is_available()
+    return on_processor and kernel.dtype == torch.float32 and torch.is_inference_mode_enabled()
+
+
+def _one_dnn_linear(x, weight, bias=None):
+    import torch
+
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+
+
 def compiled_once(*static):
     """Decorates a function of tensors that holds a loop, its arguments named `static` apart.
 
@@ -206,6 +274,22 @@ def seed_step(*numbers):
         import torch
 
         torch.manual_seed(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def thread_pool(count):
+    """A pool of threads that run compiled functions at once and share the cores between them.
+
+    The compiled programs of TensorFlow and JAX share one pool of cores by themselves; a thread
+    that calls PyTorch has one of its own.
+    """
+    if BACKEND != "torch":
+        return ThreadPoolExecutor(count)
+    import torch
+
+    cores = torch.get_num_threads()
+    return ThreadPoolExecutor(
+        count, initializer=torch.set_num_threads, initargs=(max(1, cores // count),)
+    )
 
 
 def model_step(model, step, *arguments):

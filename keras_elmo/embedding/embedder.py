@@ -1,6 +1,6 @@
 """Embedding any amount of text with an ELMo."""
 
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
 from itertools import chain
 from itertools import islice
 from threading import Lock
@@ -8,6 +8,7 @@ from threading import Lock
 import numpy as np
 from keras import ops
 
+from keras_elmo import backend
 from keras_elmo.embedding.packing import LONGEST
 from keras_elmo.embedding.packing import pack
 from keras_elmo.embedding.program import Program
@@ -15,7 +16,9 @@ from keras_elmo.embedding.words import WordVectors
 from keras_elmo.text.characters import tokens_of
 from keras_elmo.text.tokenizers import get_tokenizer
 
-WINDOW = 2  # batches that sentences are sorted over
+WINDOW = 4  # batches that sentences are sorted over
+AHEAD = 2  # windows read before the results of one are given
+CONCURRENT = 2  # batches that run at once: one multiplies while the other does the rest
 FILLED = 0.98  # share of the positions of a window that packing can fill
 
 
@@ -101,7 +104,7 @@ class Embedder:
     def stream(self, sentences):
         """Embeds sentences one after the other, as `embed` does, but never holds all of them.
 
-        It reads ahead by two windows of about 2 * `batch_tokens` tokens.
+        It reads ahead by three windows of about 4 * `batch_tokens` tokens.
 
         Args:
             sentences: iterable of any length, as for `embed`.
@@ -134,18 +137,17 @@ class Embedder:
             >>> sum(map(len, Embedder(elmo).windows([["Hello"], ["world"]])))
             2
         """
-        with ThreadPoolExecutor(1) as executor:
-            ahead = None
+        with backend.thread_pool(1) as preparing, backend.thread_pool(CONCURRENT) as running:
+            ahead = deque()
             for number, window in enumerate(self._split(sentences)):
                 if number < skip:
                     self._vectors(list(chain.from_iterable(window)))
                     continue
-                prepared = executor.submit(self._prepare, window)
-                if ahead is not None:
-                    yield self._run(*ahead.result())
-                ahead = prepared
-            if ahead is not None:
-                yield self._run(*ahead.result())
+                ahead.append(preparing.submit(self._prepare, window, running))
+                if len(ahead) > AHEAD:
+                    yield self._collect(*ahead.popleft().result())
+            while ahead:
+                yield self._collect(*ahead.popleft().result())
 
     def embed_document(self, tokens, overlap=128):
         """Embeds one text of any length in windows of 512 tokens, in flat memory.
@@ -208,33 +210,36 @@ class Embedder:
         with self._words_lock:
             return self._words(words)
 
-    def _prepare(self, window):
-        x = self._vectors(list(chain.from_iterable(window)))  # (tokens, P)
+    def _prepare(self, window, running):
+        """The vectors of the words of a window, its sentences as rows of them, and its batches."""
+        words = list(chain.from_iterable(window))
+        rows = {word: row for row, word in enumerate(dict.fromkeys(words))}
+        vectors = self._vectors(list(rows))  # (words, P)
         lengths = [len(sentence) for sentence in window]
-        sentences = np.split(x, np.cumsum(lengths)[:-1])
+        numbers = np.fromiter(map(rows.__getitem__, words), np.int64, len(words))
+        sentences = np.split(numbers, np.cumsum(lengths)[:-1])
         packed = [n if n <= LONGEST else 0 for n in lengths]
         batches = [] if self.layers == 0 else pack(packed, self.batch_tokens)
-        return sentences, [(batch, batch.gather(sentences)) for batch in batches]
+        return (
+            vectors,
+            sentences,
+            [(batch, self._start(running, batch, sentences, vectors)) for batch in batches],
+        )
 
-    def _run(self, sentences, batches):
+    def _start(self, running, batch, sentences, vectors):
+        x, places = batch.distinct(sentences, vectors)
+        return running.submit(self._program.sentences, x, places, batch.firsts(), batch.lasts())
+
+    def _collect(self, vectors, sentences, batches):
         results = [None] * len(sentences)
-
-        def collect(batch, outputs):
-            outputs = [ops.convert_to_numpy(output) for output in outputs]
-            for number, row, positions in batch.places():
+        for batch, outputs in batches:
+            outputs = outputs.result()
+            for number, row, positions in batch.spans():
                 layers = [output[row, positions] for output in outputs]
-                results[number] = self._result(sentences[number], layers, self.pool)
-
-        running = None
-        for batch, x in batches:
-            outputs = self._program.sentences(x, batch.firsts(), batch.lasts())
-            if running is not None:  # while this batch runs, where the backend is asynchronous
-                collect(*running)
-            running = batch, outputs
-        if running is not None:
-            collect(*running)
-        for number, x in enumerate(sentences):
+                results[number] = self._result(vectors[sentences[number]], layers, self.pool)
+        for number, rows in enumerate(sentences):
             if results[number] is None:
+                x = vectors[rows]
                 results[number] = self._result(x, self._long(x), self.pool)
         return results
 

@@ -8,6 +8,7 @@ WIDTHS = (16, 32, 64, 128, 256, 512)  # positions a row
 USUAL_WIDTH = 64
 LONGEST = WIDTHS[-1]
 FEW_ROWS = (1, 8, 32)
+DISTINCT = 0.375  # distinct words a position; running text has less in a batch of 2,000 or more
 
 
 class Batch(NamedTuple):
@@ -19,17 +20,32 @@ class Batch(NamedTuple):
     starts: np.ndarray
     lengths: np.ndarray
 
-    def places(self):
+    def spans(self):
         """Number, row and slice of positions of each sentence."""
         for number, row, start, length in zip(*self[1:], strict=True):
             yield number, row, slice(start, start + length)
 
-    def gather(self, sentences):
-        """The word vectors (tokens, P) of all sentences in their places, else zeros."""
-        x = np.zeros((*self.shape, sentences[0].shape[1]), dtype=np.float32)
-        for number, row, positions in self.places():
-            x[row, positions] = sentences[number]
-        return x
+    def distinct(self, sentences, vectors):
+        """The word vectors of this batch, each once, and where they stand.
+
+        Args:
+            sentences: list of int arrays (tokens,), rows of `vectors`.
+            vectors: (words, P) float32.
+
+        Returns:
+            Vectors (n, P), zeros at the end, n being one of two sizes; places (rows, positions)
+            int32 in them, any number where no sentence lies.
+        """
+        numbers = np.full(self.shape, sentences[self.numbers[0]][0])
+        for number, row, positions in self.spans():
+            numbers[row, positions] = sentences[number]
+        used, places = np.unique(numbers, return_inverse=True)
+        size = int(DISTINCT * numbers.size)
+        table = np.zeros(
+            (size if len(used) <= size else numbers.size, vectors.shape[1]), vectors.dtype
+        )
+        table[: len(used)] = vectors[used]
+        return table, places.reshape(self.shape).astype(np.int32)
 
     def firsts(self):
         """(rows, positions) bool: where a sentence begins."""
@@ -67,7 +83,7 @@ def pack(lengths, batch_tokens):
     batches = []
     while left:
         width = _width(lengths[left[0]], sum(lengths[k] for k in left))
-        max_rows = max(1, batch_tokens // width)
+        max_rows = max(1, batch_tokens // max(USUAL_WIDTH, width // 2))
         own = len(left)
         if width > USUAL_WIDTH:  # shorter ones only fill up
             own = sum(lengths[k] > width // 2 for k in left)

@@ -36,19 +36,21 @@ class Program:
         self._sentences = backend.jit(self._run_sentences, model)
         self._stretch = [backend.jit(partial(self._half, k), model) for k in range(2)]
 
-    def sentences(self, x, firsts, lasts):
+    def sentences(self, x, places, firsts, lasts):
         """Runs packed sentences.
 
         Args:
-            x: (batch, time, P) float32.
+            x: (words, P) float32, distinct word vectors.
+            places: (batch, time) int32, which of them stands where.
             firsts: (batch, time) bool, where sentences begin.
             lasts: (batch, time) bool, where they end.
 
         Returns:
-            A list of tensors (batch, time, 2P) float32: the LSTM layers 1 to L for `"all"`, else
+            A list of arrays (batch, time, 2P) float32: the LSTM layers 1 to L for `"all"`, else
             the one that is wanted.
         """
-        return self._sentences(x, firsts, lasts, *self.begin)
+        outputs = self._sentences(x, places, firsts, lasts, *self.begin)
+        return [ops.convert_to_numpy(output) for output in outputs]
 
     def stretch(self, direction, x, starts, state):
         """Runs one direction over a stretch of a text.
@@ -72,18 +74,22 @@ class Program:
             for k, name in enumerate(DIRECTIONS)
         ]
 
-    def _run_sentences(self, x, firsts, lasts, forward, backward):
-        halves = self._half(0, x, firsts, forward)[0], self._half(1, x, lasts, backward)[0]
+    def _run_sentences(self, x, places, firsts, lasts, forward, backward):
+        halves = (
+            self._half(0, x, firsts, forward, places)[0],
+            self._half(1, x, lasts, backward, places)[0],
+        )
         return [ops.concatenate(pair, axis=-1) for pair in zip(*halves, strict=True)]
 
-    def _half(self, direction, x, starts, state):
-        state = [ops.repeat(part, x.shape[0], axis=0) for part in state]
+    def _half(self, direction, x, starts, state, places=None):
+        state = [ops.repeat(part, starts.shape[0], axis=0) for part in state]
         layers, state = self._bilm.run_direction(
             DIRECTIONS[direction],
             ops.cast(x, self._bilm.compute_dtype),
             state,
             go_backwards=direction == 1,
             starts=starts,
+            places=places,
         )
         return [ops.cast(layer, "float32") for layer in self._select(layers)], state
 

@@ -5,8 +5,8 @@ from keras import ops
 
 from keras_elmo import backend
 
-CHARACTERS = (16, 24)  # widths that the ids are cut to; else the full one
-ROWS = (16, 256)  # words a call
+CHARACTERS = (16, 20, 24)  # widths that the ids are cut to; else the full one
+ROWS = (256, 64, 16)  # words a call
 
 
 class WordVectors:
@@ -66,12 +66,15 @@ class WordVectors:
         lengths = np.count_nonzero(ids != self.encoder.pad_id, axis=1)
         order = np.argsort(-lengths, kind="stable")
         vectors = np.empty((len(ids), self.table.shape[1]), dtype=np.float32)
-        for first in range(0, len(ids), ROWS[-1]):
-            chosen = order[first : first + ROWS[-1]]
-            rows = next(rows for rows in ROWS if rows >= len(chosen))
+        first = 0
+        while first < len(ids):
+            left = len(ids) - first
+            rows = next((rows for rows in ROWS if rows <= left), ROWS[-1])
+            chosen = order[first : first + rows]
             padded = np.resize(ids[chosen], (rows, ids.shape[1]))
             padded = padded[:, : self._width(lengths[chosen[0]], ids.shape[1])]
             vectors[chosen] = ops.convert_to_numpy(self._embed(padded))[: len(chosen)]
+            first += rows
         return vectors
 
     def _width(self, longest, full):

@@ -168,7 +168,15 @@ class BiLM(keras.layers.Layer):
         return (layers, state) if self.return_state else layers
 
     def run_direction(
-        self, direction, inputs, state, mask=None, go_backwards=False, training=None, starts=None
+        self,
+        direction,
+        inputs,
+        state,
+        mask=None,
+        go_backwards=False,
+        training=None,
+        starts=None,
+        places=None,
     ):
         """Runs the layers of one direction, in whichever order is asked.
 
@@ -183,19 +191,25 @@ class BiLM(keras.layers.Layer):
             go_backwards: bool.
             training: bool, whether dropout is on.
             starts: (batch, time) bool, where a new sentence of the row starts from `state`.
+            places: (batch, time) int: `inputs` are then distinct ones, (words, P), and this tells
+                which stands where. Each goes through the first product once. Not in training.
 
         Returns:
             A list of L + 1 tensors (batch, time, P), the input first, and the final `[h, c]`.
         """
-        outputs, states = [inputs], []
+        outputs = [inputs if places is None else ops.take(inputs, places, axis=0)]
+        states = []
         for k in range(self.num_layers):
-            x = self.dropout_layer(outputs[-1], training=training)
+            distinct = places if k == 0 else None
+            x = inputs if k == 0 else outputs[-1]
+            x = self.dropout_layer(x, training=training)
             y, final = getattr(self, f"{direction}_{k}")(
                 x,
                 mask=mask,
                 initial_state=[state[0][:, k], state[1][:, k]],
                 go_backwards=go_backwards,
                 starts=starts,
+                places=distinct,
             )
             outputs.append(y + x if self.skip_connections and k > 0 else y)
             states.append(final)

@@ -6,6 +6,7 @@ from keras import ops
 from keras_elmo import backend
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers import quantization
+from keras_elmo.layers.dense import Dense
 from keras_elmo.layers.highway import Highway
 from keras_elmo.recurrence import matmul_rows
 
@@ -125,7 +126,7 @@ class CharCNNEmbedding(keras.layers.Layer):
             highway.build((None, self.num_filters))
             setattr(self, f"highway_{k}", highway)
         if self.projection_dim is not None:
-            self.projection = keras.layers.Dense(
+            self.projection = Dense(
                 self.projection_dim,
                 bias_initializer=self.bias_initializer,
                 name="projection",

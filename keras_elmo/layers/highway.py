@@ -3,6 +3,7 @@
 import keras
 
 from keras_elmo.layers import quantization
+from keras_elmo.layers.dense import Dense
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -60,7 +61,7 @@ class Highway(keras.layers.Layer):
         )
 
     def _dense(self, name, input_shape, activation, bias_initializer):
-        layer = keras.layers.Dense(
+        layer = Dense(
             input_shape[-1],
             activation=activation,
             # A clone, for an unseeded initializer draws the same values each time it is called.

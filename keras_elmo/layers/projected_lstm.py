@@ -7,6 +7,7 @@ from keras_elmo.layers import quantization
 from keras_elmo.recurrence import lstm
 from keras_elmo.recurrence import lstm_step
 from keras_elmo.recurrence import matmul_rows
+from keras_elmo.recurrence import step_weights
 
 WEIGHTS = ("kernel", "recurrent_kernel", "bias", "projection_kernel")
 
@@ -44,6 +45,8 @@ class ProjectedLSTM(keras.layers.Layer):
             `None`.
         go_backwards: bool, read from the last position to the first; outputs keep their places.
         starts: (batch, time) bool, where a new sentence of the row starts from the initial state.
+        places: (batch, time) int: `inputs` are then distinct ones, (words, input_dim), and this
+            tells which stands where.
 
     Returns:
         `outputs, [h, c]`: (batch, time, projection_dim), and the state after the last position.
@@ -128,21 +131,23 @@ class ProjectedLSTM(keras.layers.Layer):
         sizes = (self.output_dim, self.units)
         return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
 
-    def call(self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None):
+    def call(
+        self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None, places=None
+    ):
         if initial_state is None:
             initial_state = self.get_initial_state(ops.shape(inputs)[0])
         clips = (self.cell_clip, self.projection_clip)
         outputs, state = lstm(
-            inputs, mask, initial_state, self._weights(), clips, go_backwards, starts
+            inputs, mask, initial_state, self._weights(), clips, go_backwards, starts, places
         )
         return outputs, list(state)
 
     def step(self, inputs, state):
         """One step for decoders: (batch, input_dim) and `[h, c]` to `h` and the new `[h, c]`."""
-        kernel, recurrent_kernel, bias, projection_kernel = self._weights()
-        z = matmul_rows(inputs, kernel) + bias
-        clips = (self.cell_clip, self.projection_clip)
-        h, c = lstm_step(z, *state, recurrent_kernel, projection_kernel, *clips)
+        kernel, *weights = self._weights()
+        z = matmul_rows(inputs, kernel)
+        clips = self.cell_clip, self.projection_clip
+        h, c = lstm_step(z, *state, *step_weights(*weights), *clips)
         return h, [h, c]
 
     def _int8_call(self, *arguments, **options):
@@ -152,9 +157,9 @@ class ProjectedLSTM(keras.layers.Layer):
         return [quantization.matrix(self, name) for name in WEIGHTS]
 
     def compute_output_spec(
-        self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None
+        self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None, places=None
     ):
-        batch, time = inputs.shape[:2]
+        batch, time = (inputs if places is None else places).shape[:2]
         shapes = (batch, time, self.output_dim), (batch, self.output_dim), (batch, self.units)
         outputs, h, c = (keras.KerasTensor(shape, self.compute_dtype) for shape in shapes)
         return outputs, [h, c]

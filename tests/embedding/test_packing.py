@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keras_elmo.embedding.packing import DISTINCT
 from keras_elmo.embedding.packing import FEW_ROWS
 from keras_elmo.embedding.packing import LONGEST
+from keras_elmo.embedding.packing import USUAL_WIDTH
 from keras_elmo.embedding.packing import WIDTHS
 from keras_elmo.embedding.packing import pack
 
@@ -16,7 +18,7 @@ def test_every_token_has_a_place_of_its_own(lengths, batch_tokens):
     found = []
     for batch in pack(lengths, batch_tokens):
         taken = np.zeros(batch.shape, int)
-        for number, row, positions in batch.places():
+        for number, row, positions in batch.spans():
             assert positions.stop - positions.start == lengths[number]
             assert 0 <= positions.start < positions.stop <= batch.shape[1]
             taken[row, positions] += 1
@@ -29,21 +31,34 @@ def test_every_token_has_a_place_of_its_own(lengths, batch_tokens):
 def test_few_shapes(lengths, batch_tokens):
     for batch in pack(lengths, batch_tokens):
         rows, width = batch.shape
-        full = max(1, batch_tokens // width)
+        full = max(1, batch_tokens // max(USUAL_WIDTH, width // 2))
         assert width in WIDTHS
         assert rows == full or (rows in FEW_ROWS and rows < full)
 
 
-def test_gather_and_marks():
-    sentences = [np.full((n, 2), k + 1.0) for k, n in enumerate((3, 2, 4))]
-    (batch,) = pack([3, 2, 4], batch_tokens=64)
-    x, firsts, lasts = batch.gather(sentences), batch.firsts(), batch.lasts()
+def test_marks():
+    lengths = [3, 2, 4]
+    (batch,) = pack(lengths, batch_tokens=64)
+    firsts, lasts = batch.firsts(), batch.lasts()
     assert firsts.sum() == lasts.sum() == 3
-    for number, row, positions in batch.places():
-        assert (x[row, positions] == number + 1).all()
-        assert firsts[row, positions].tolist() == [True] + [False] * (len(sentences[number]) - 1)
-        assert lasts[row, positions].tolist() == [False] * (len(sentences[number]) - 1) + [True]
-    assert x.sum() == sum(sentence.sum() for sentence in sentences)
+    for number, row, positions in batch.spans():
+        assert firsts[row, positions].tolist() == [True] + [False] * (lengths[number] - 1)
+        assert lasts[row, positions].tolist() == [False] * (lengths[number] - 1) + [True]
+
+
+@given(any_lengths.filter(any), st.integers(1, 400), st.sampled_from([64, 512]))
+def test_distinct_vectors_in_their_places(lengths, types, batch_tokens):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(types, 2)).astype(np.float32)
+    sentences = [rng.integers(0, types, n) for n in lengths]
+    for batch in pack(lengths, batch_tokens):
+        table, places = batch.distinct(sentences, vectors)
+        size = places.size
+        assert len(table) in (int(DISTINCT * size), size)
+        assert places.min() >= 0
+        assert places.max() < len(table)
+        for number, row, positions in batch.spans():
+            np.testing.assert_array_equal(table[places[row, positions]], vectors[sentences[number]])
 
 
 @pytest.mark.parametrize("batch_tokens", [512, 4096])
