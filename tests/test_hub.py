@@ -1,3 +1,5 @@
+import importlib
+
 import keras
 import numpy as np
 import pytest
@@ -6,9 +8,17 @@ import keras_elmo
 from keras_elmo.convert import folder
 
 keras_hub = pytest.importorskip("keras_hub", reason="needs KerasHub")
-hub = pytest.importorskip("keras_elmo.hub")
 
 TEXTS = ["The cat sat", "A dog", ""]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def elmo_is_a_backbone():
+    """Imports the module, and undoes afterwards what it changes for the rest of the process."""
+    register = keras.saving.register_keras_serializable("keras_elmo", "Elmo")
+    register(importlib.import_module("keras_elmo.hub").ElmoBackbone)
+    yield
+    register(keras_elmo.Elmo)
 
 
 @pytest.fixture
@@ -26,14 +36,14 @@ def numpy(x):
 def test_the_same_folder_is_a_backbone(preset):
     path, elmo = preset
     backbone = keras_hub.models.Backbone.from_preset(path)
-    assert isinstance(backbone, hub.ElmoBackbone)
+    assert isinstance(backbone, keras_elmo.hub.ElmoBackbone)
     ids = keras_elmo.batch_to_ids([text.split() for text in TEXTS])
     np.testing.assert_array_equal(numpy(backbone(ids)["layers"]), numpy(elmo(ids)["layers"]))
 
 
 def test_what_the_hub_writes_is_a_folder_of_ours(preset, tmp_path):
     path, elmo = preset
-    backbone = hub.ElmoBackbone.from_preset(path)
+    backbone = keras_elmo.hub.ElmoBackbone.from_preset(path)
     backbone.save_to_preset(str(tmp_path / "again"))
     again = keras_elmo.load(tmp_path / "again")
     ids = keras_elmo.batch_to_ids([text.split() for text in TEXTS])

@@ -148,6 +148,7 @@ def _torch_lstm_step(z, h, c, recurrent, projection, cell_clip, projection_clip,
 
 def matmul(x, kernel):
     """The product of two matrices, by the fastest library that the backend has."""
+    kernel = keras.ops.convert_to_tensor(kernel)
     if _one_dnn_fits(kernel):
         return _one_dnn_linear(x, kernel.t())
     return keras.ops.matmul(x, kernel)
@@ -155,6 +156,7 @@ def matmul(x, kernel):
 
 def affine(kernel, bias=None):
     """The function `x -> x @ kernel + bias` of matrices, prepared for many calls."""
+    kernel = keras.ops.convert_to_tensor(kernel)
     if _one_dnn_fits(kernel):
         import torch
 

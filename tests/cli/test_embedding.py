@@ -85,10 +85,10 @@ def test_unknown_layers(folder):
 
 def test_killed_and_resumed(folder):
     arguments = ["--model", "model", "--layers", "top", "--batch-tokens", "64"]
-    Path("long.txt").write_text("\n".join(f"line {n} of the text" for n in range(120)) + "\n")
+    Path("long.txt").write_text("\n".join(f"line {n} of the text" for n in range(480)) + "\n")
     process = start("embed", "-", "vectors.h5", *arguments, stdin=subprocess.PIPE)
     lines = Path("long.txt").read_text().splitlines(keepends=True)
-    process.stdin.writelines(lines[:100])
+    process.stdin.writelines(lines[:400])
     process.stdin.flush()
     log = folder / "vectors.h5.partial" / "journal"
     while not (log.exists() and log.stat().st_size > 500):
