@@ -2,8 +2,6 @@
 
 import contextlib
 
-import keras
-
 from keras_elmo import backend
 
 
@@ -52,6 +50,10 @@ class OneDevice:
         """The means of a list of numbers over the replicas."""
         return values
 
+    def logged(self, value):
+        """A number that is the same on every replica, as a step gives it to Keras."""
+        return value
+
     def gradients(self, loss_function, model, variables, tensors):
         """As `backend.gradients`; the gradients are means over the replicas."""
         return backend.gradients(loss_function, model, variables, tensors)
@@ -62,4 +64,4 @@ class OneDevice:
 
     def whole(self, variable):
         """The value of a variable as a NumPy array; every process must ask."""
-        return keras.ops.convert_to_numpy(variable.value)
+        return variable.numpy()

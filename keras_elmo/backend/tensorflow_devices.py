@@ -54,6 +54,9 @@ class TensorFlowDevices(OneDevice):
     def mean(self, values):
         return _replica().all_reduce(tf.distribute.ReduceOp.MEAN, values)
 
+    def logged(self, value):
+        return value[None] if self.num_processes > 1 else value  # Keras takes means over axis 0
+
     def gradients(self, loss_function, model, variables, tensors):
         values, *found = super().gradients(loss_function, model, variables, tensors)
         reduced = self.mean([*found[0], *found[1]])

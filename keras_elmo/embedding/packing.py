@@ -7,7 +7,7 @@ import numpy as np
 WIDTHS = (16, 32, 64, 128, 256, 512)  # positions a row
 USUAL_WIDTH = 64
 LONGEST = WIDTHS[-1]
-FEW_ROWS = (1, 8, 32)
+FEW_ROWS = (1, 8, 32, 48)
 DISTINCT = 0.375  # distinct words a position; running text has less in a batch of 2,000 or more
 
 
@@ -100,7 +100,7 @@ def pack(lengths, batch_tokens):
 
 def _width(longest, total):
     # Little text goes into short rows: there the number of steps counts, not that of the rows.
-    usual = min(USUAL_WIDTH, total // FEW_ROWS[-1])
+    usual = min(USUAL_WIDTH, total // 32)
     return next(width for width in WIDTHS if width >= max(longest, usual))
 
 

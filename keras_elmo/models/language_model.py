@@ -130,6 +130,8 @@ class LanguageModel(keras.Model):
         embed = self._recomputed(lambda ids: self.embedding(ids, training=training), training)
         words = [embed(inputs[name]) for name in sorted(inputs) if name.startswith("char_ids")]
         words = ops.concatenate(words, axis=0)
+        # The gradient of a reshape is dense; the remat of TensorFlow takes no other.
+        words = ops.reshape(words, (-1, words.shape[-1]))
         if state is None:
             state = self.bilm.get_initial_state(ops.shape(inputs["forward"])[0])
         state = [ops.cast(part, self.bilm.compute_dtype) for part in state]
@@ -176,7 +178,7 @@ class LanguageModel(keras.Model):
         self._update_metrics(losses)
         # Of this batch; at the end of an epoch Keras takes the means of the metrics.
         values = (sum(losses) / 2, *(ops.exp(loss) for loss in losses))
-        return {metric.name: value for metric, value in zip(self.metrics, values, strict=True)}
+        return self._logs(values)
 
     def _placed(self, batch):
         """The arrays of a batch as tensors on the devices; `train_on_batch` gives plain arrays."""
@@ -221,7 +223,11 @@ class LanguageModel(keras.Model):
         for variable, value in zip(self.test_state, state, strict=True):
             variable.assign(value)
         self._update_metrics(losses, batch.get("mask"))
-        return {metric.name: metric.result() for metric in self.metrics}
+        return self._logs([metric.result() for metric in self.metrics])
+
+    def _logs(self, values):
+        named = zip(self.metrics, values, strict=True)
+        return {metric.name: self.devices.logged(value) for metric, value in named}
 
     def losses(self, batch, state=None):
         """Negative log-likelihood of every word by the full softmax.

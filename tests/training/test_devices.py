@@ -89,10 +89,10 @@ def run(start, text, folder, *options, environments=({},)):
 
 
 def trained_weights(folder):
-    """All of a checkpoint by its paths, but for what a validation left, if there was one."""
+    """All of a checkpoint, but for what a validation left, if there was one."""
     with h5py.File(folder / "training" / "checkpoint.h5") as file:
-        arrays = {file[key].attrs["path"]: file[key][()] for key in file if key != "progress"}
-    return {path: value for path, value in arrays.items() if "/test_" not in path}
+        named = {key: file[key] for key in file if key != "progress"}
+        return {key: x[()] for key, x in named.items() if "/test_" not in x.attrs["path"]}
 
 
 def check(folder, one_device):
