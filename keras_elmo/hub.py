@@ -1,7 +1,9 @@
 """ELMo as a KerasHub model, on the same folders; needs `pip install "keras-elmo[hub]"`.
 
 With this module imported, `keras_hub.models.Backbone.from_preset(folder)` and
-`keras_hub.models.TextClassifier.from_preset(folder, num_classes=2)` open our folders.
+`keras_hub.models.TextClassifier.from_preset(folder, num_classes=2)` open our folders. Every `Elmo`
+that Keras makes of a file is a backbone from then on, and `.keras` files that hold one among other
+layers must be loaded before.
 """
 
 import keras

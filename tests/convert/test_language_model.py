@@ -10,6 +10,8 @@ from keras_elmo.convert import tf_checkpoint
 from keras_elmo.convert.conversion import contents
 from keras_elmo.convert.folder import write_softmax
 from keras_elmo.presets import located
+from keras_elmo.training.pretrain import pretrain
+from keras_elmo.training.recipe import Recipe
 from tests.convert.fuzz import fails
 
 WORDS = ["<S>", "</S>", "<UNK>", "the"]
@@ -43,6 +45,20 @@ def test_weights_beside_a_checkpoint_need_no_tensorflow(checkpoint, monkeypatch)
     assert model.vocabulary_size == len(vocabulary) == 500
     monkeypatch.setattr(tf_checkpoint, "read_variables", None)
     assert keras_elmo.load(checkpoint).bilm.output_dim == 16
+
+
+def test_training_goes_on_from_a_checkpoint(checkpoint, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the cat sat\n" * 20)
+    recipe = Recipe(batch_size=2, unroll=5, num_samples=8, max_steps=1, learning_rate=0.0)
+    quiet = {"report": lambda line: None}
+    pretrain([str(text)], tmp_path / "model", recipe, init_from=checkpoint, **quiet)
+    (before, words), (after, new) = map(
+        language_model.load_language_model, (checkpoint, tmp_path / "model")
+    )
+    assert words.words == new.words
+    for one, other in zip(before.get_weights(), after.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_checkpoint_without_its_vocabulary(checkpoint):
