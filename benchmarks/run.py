@@ -107,7 +107,7 @@ def embedding(corpus, peer_python, rounds, size, sentences):
     header = [size, "tokens/s", "times the peer", "warm-up (s)", "peak memory (MiB)"]
     note = (
         f"Medians of {rounds} rounds, all in turn. The first {sentences:,} held-out sentences, "
-        f"half of each section: {tokens:,} tokens."
+        f"half of each section: {tokens:,.0f} tokens."
     )
     report.write(f"embedding {size}", header, rows, note)
 
