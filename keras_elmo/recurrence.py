@@ -3,13 +3,15 @@
 from keras import ops
 
 from keras_elmo import backend
+from keras_elmo.backend import loops
+from keras_elmo.backend import products
 
 FORGET_BIAS = 1.0  # added when it runs; published files do not store it
 
 
 def matmul_rows(x, kernel):
     """The product of the last axis with a matrix, as one two-dimensional product."""
-    rows = backend.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
+    rows = products.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
     return ops.reshape(rows, (*ops.shape(x)[:-1], kernel.shape[1]))
 
 
@@ -19,8 +21,8 @@ def step_weights(recurrent_kernel, bias, projection_kernel):
     Returns:
         The functions `h -> h R + b` and `h -> h Wp`, or `None` for the latter.
     """
-    projection = None if projection_kernel is None else backend.affine(projection_kernel)
-    return backend.affine(recurrent_kernel, bias), projection
+    projection = None if projection_kernel is None else products.affine(projection_kernel)
+    return products.affine(recurrent_kernel, bias), projection
 
 
 def lstm_step(z, h, c, recurrent, projection, cell_clip, projection_clip):
@@ -42,7 +44,7 @@ def lstm_step(z, h, c, recurrent, projection, cell_clip, projection_clip):
     Returns:
         The new `h` and `c`.
     """
-    in_place = backend.lstm_step_in_place()
+    in_place = products.lstm_step_in_place()
     if in_place is not None:
         return in_place(z, h, c, recurrent, projection, cell_clip, projection_clip, FORGET_BIAS)
     i, j, f, o = ops.split(z + recurrent(h), 4, axis=-1)
@@ -82,7 +84,7 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None, p
         The outputs (batch, time, projection_dim) and the final `(h, c)`.
     """
     kernel, *recurrent_weights = weights
-    products = step_weights(*recurrent_weights)
+    step_products = step_weights(*recurrent_weights)
     if places is not None:
         table = matmul_rows(inputs, kernel)  # (words, 4 * units)
         z = ops.swapaxes(places, 0, 1)
@@ -100,7 +102,7 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None, p
         if starts is not None:
             start = marks.pop()
             state = tuple(ops.where(start, *pair) for pair in zip(initial, state, strict=True))
-        h, c = lstm_step(z, *state, *products, *clips)
+        h, c = lstm_step(z, *state, *step_products, *clips)
         if mask is None:
             return (h, c), h
         real = marks[0]
@@ -108,5 +110,5 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None, p
         return held, ops.where(real, h, ops.zeros_like(h))
 
     marks = (ops.swapaxes(x, 0, 1)[..., None] for x in (mask, starts) if x is not None)
-    state, outputs = backend.scan(step, (z, *marks), initial, reverse=go_backwards)
+    state, outputs = loops.scan(step, (z, *marks), initial, reverse=go_backwards)
     return ops.swapaxes(outputs, 0, 1), state

@@ -4,6 +4,7 @@ import pytest
 from keras import ops
 
 from keras_elmo import backend
+from keras_elmo.backend import loops
 
 
 def step(state, slices):
@@ -15,7 +16,7 @@ def step(state, slices):
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scan(reverse):
     x = np.arange(6, dtype="float32").reshape(3, 2)
-    state, outputs = backend.scan(
+    state, outputs = loops.scan(
         step, (ops.convert_to_tensor(x),), (ops.ones((2,)),), reverse=reverse
     )
     total, expected = np.ones(2), np.zeros((3, 2))
@@ -26,7 +27,7 @@ def test_scan(reverse):
 
 
 def test_scan_over_nothing():
-    state, outputs = backend.scan(step, (ops.zeros((0, 2)),), (ops.ones((2,)),))
+    state, outputs = loops.scan(step, (ops.zeros((0, 2)),), (ops.ones((2,)),))
     assert outputs.shape == (0, 2)
     np.testing.assert_array_equal(ops.convert_to_numpy(state[0]), [1, 1])
 

@@ -212,19 +212,14 @@ class Embedder:
 
     def _prepare(self, window, running):
         """The vectors of the words of a window, its sentences as rows of them, and its batches."""
-        words = list(chain.from_iterable(window))
-        rows = {word: row for row, word in enumerate(dict.fromkeys(words))}
-        vectors = self._vectors(list(rows))  # (words, P)
+        with self._words_lock:
+            vectors, numbers = self._words.distinct(list(chain.from_iterable(window)))
         lengths = [len(sentence) for sentence in window]
-        numbers = np.fromiter(map(rows.__getitem__, words), np.int64, len(words))
         sentences = np.split(numbers, np.cumsum(lengths)[:-1])
         packed = [n if n <= LONGEST else 0 for n in lengths]
         batches = [] if self.layers == 0 else pack(packed, self.batch_tokens)
-        return (
-            vectors,
-            sentences,
-            [(batch, self._start(running, batch, sentences, vectors)) for batch in batches],
-        )
+        started = [(batch, self._start(running, batch, sentences, vectors)) for batch in batches]
+        return vectors, sentences, started
 
     def _start(self, running, batch, sentences, vectors):
         x, places = batch.distinct(sentences, vectors)

@@ -8,6 +8,7 @@ WIDTHS = (16, 32, 64, 128, 256, 512)  # positions a row
 USUAL_WIDTH = 64
 LONGEST = WIDTHS[-1]
 FEW_ROWS = (1, 8, 32, 48)
+CHEAP_ROWS = 32  # up to here a step costs little more for another row
 DISTINCT = 0.375  # distinct words a position; running text has less in a batch of 2,000 or more
 
 
@@ -41,9 +42,8 @@ class Batch(NamedTuple):
             numbers[row, positions] = sentences[number]
         used, places = np.unique(numbers, return_inverse=True)
         size = int(DISTINCT * numbers.size)
-        table = np.zeros(
-            (size if len(used) <= size else numbers.size, vectors.shape[1]), vectors.dtype
-        )
+        size = size if len(used) <= size else numbers.size
+        table = np.zeros((size, vectors.shape[1]), vectors.dtype)
         table[: len(used)] = vectors[used]
         return table, places.reshape(self.shape).astype(np.int32)
 
@@ -100,7 +100,7 @@ def pack(lengths, batch_tokens):
 
 def _width(longest, total):
     # Little text goes into short rows: there the number of steps counts, not that of the rows.
-    usual = min(USUAL_WIDTH, total // 32)
+    usual = min(USUAL_WIDTH, total // CHEAP_ROWS)
     return next(width for width in WIDTHS if width >= max(longest, usual))
 
 

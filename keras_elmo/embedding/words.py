@@ -44,7 +44,16 @@ class WordVectors:
 
     def __call__(self, words):
         """The vectors of a list of str, float32 of shape (len(words), P)."""
-        types = dict.fromkeys(words)
+        vectors, numbers = self.distinct(words)
+        return vectors[numbers]
+
+    def distinct(self, words):
+        """The vectors of the different ones of a list of str, and which of them stands where.
+
+        Returns:
+            (types, P) float32, and (len(words),) int64.
+        """
+        types = {word: number for number, word in enumerate(dict.fromkeys(words))}
         new = [word for word in types if word not in self._rows]
         if len(self._rows) + len(new) > self.capacity:
             self.clear()
@@ -55,8 +64,8 @@ class WordVectors:
             first = len(self._rows)
             self.table[first : first + len(new)] = self._vectors(self.encoder.encode_words(new))
             self._rows.update(zip(new, range(first, first + len(new)), strict=True))
-        rows = np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
-        return self.table[rows]
+        rows = np.fromiter(map(self._rows.__getitem__, types), np.int64, len(types))
+        return self.table[rows], np.fromiter(map(types.__getitem__, words), np.int64, len(words))
 
     def clear(self):
         """Empties the table."""

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo import backend
+from keras_elmo.backend import loops
 
 FORBIDDEN = -10000.0  # finite, so that gradients stay finite
 
@@ -135,7 +136,7 @@ def _forward(emissions, mask, scores, reduce):
         alpha = ops.where(real, x + ops.where(seen, onward, starts), alpha)
         return (alpha, ops.logical_or(seen, real)), alpha
 
-    (alpha, seen), alphas = backend.scan(step, (emissions, mask), _start(emissions))
+    (alpha, seen), alphas = loops.scan(step, (emissions, mask), _start(emissions))
     return alpha, seen, alphas
 
 
@@ -157,7 +158,7 @@ def _decode(emissions, mask, scores):
 
     none = ops.zeros_like(seen[:, 0])
     state = (ops.cast(none, "int32"), none)
-    _, tags = backend.scan(step, (alphas, mask), state, reverse=True)
+    _, tags = loops.scan(step, (alphas, mask), state, reverse=True)
     return ops.swapaxes(tags, 0, 1), best
 
 
@@ -180,6 +181,6 @@ def _log_likelihood(emissions, mask, tags, scores):
 
     first, unseen = _start(emissions)
     state = (first[:, 0], ops.cast(first[:, 0], "int32"), unseen[:, 0])
-    (score, last, _), _ = backend.scan(step, (emissions, mask, tags), state)
+    (score, last, _), _ = loops.scan(step, (emissions, mask, tags), state)
     found = score + ops.take(ends, last) - total
     return ops.where(seen[:, 0], found, ops.zeros_like(found))

@@ -135,7 +135,8 @@ class ProjectedLSTM(keras.layers.Layer):
         self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None, places=None
     ):
         if initial_state is None:
-            initial_state = self.get_initial_state(ops.shape(inputs)[0])
+            positions = inputs if places is None else places
+            initial_state = self.get_initial_state(ops.shape(positions)[0])
         clips = (self.cell_clip, self.projection_clip)
         outputs, state = lstm(
             inputs, mask, initial_state, self._weights(), clips, go_backwards, starts, places

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from keras_elmo.errors import ElmoError
@@ -50,3 +51,14 @@ def fails(what, *parts):
     message = str(caught.value)
     assert "\n" not in message
     assert [part for part in map(str, parts) if part not in message] == []
+
+
+def filled(read, ending, value):
+    """A reader of tensors whose first one with that ending is full of a value."""
+
+    def read_and_fill(source):
+        tensors = read(source)
+        name = next(name for name in tensors if name.endswith(ending))
+        return {**tensors, name: np.full_like(tensors[name], value)}
+
+    return read_and_fill

@@ -12,6 +12,7 @@ from keras_elmo.convert.hdf5_tensors import read_hdf5
 from keras_elmo.convert.tf_checkpoint import read_variables
 from tests.convert.fuzz import check_reader
 from tests.convert.fuzz import fails
+from tests.convert.fuzz import filled
 
 pytest.importorskip("tensorflow")
 
@@ -92,12 +93,8 @@ def test_names_of_all_versions():
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (0.0, "all zeros")])
 def test_values_that_are_none(value, word, data, monkeypatch):
-    def read(prefix):
-        variables = read_variables(prefix)
-        name = next(name for name in variables if name.endswith("CNN_proj/W_proj"))
-        return {**variables, name: np.full_like(variables[name], value)}
-
-    monkeypatch.setattr(tf_checkpoint, "read_variables", read)
+    broken = filled(read_variables, "CNN_proj/W_proj", value)
+    monkeypatch.setattr(tf_checkpoint, "read_variables", broken)
     fails(lambda: keras_elmo.load(data / "checkpoint"), "tensor CNN_proj/W_proj", word)
 
 

@@ -11,6 +11,7 @@ from keras_elmo.convert import tf_hub
 from keras_elmo.convert.tf_checkpoint import read_variables
 from tests.convert.fuzz import broken
 from tests.convert.fuzz import fails
+from tests.convert.fuzz import filled
 from tests.convert.fuzz import refusal
 
 pytest.importorskip("tensorflow")
@@ -84,12 +85,8 @@ def test_read_from_a_tar(module, tmp_path):
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (0.0, "all zeros")])
 def test_values_that_are_none(value, word, module, monkeypatch):
-    def read(prefix):
-        variables = read_variables(prefix)
-        name = next(name for name in variables if name.endswith("CNN_proj/W_proj"))
-        return {**variables, name: np.full_like(variables[name], value)}
-
-    monkeypatch.setattr(tf_hub, "read_variables", read)
+    broken = filled(read_variables, "CNN_proj/W_proj", value)
+    monkeypatch.setattr(tf_hub, "read_variables", broken)
     fails(lambda: keras_elmo.load(module / "module"), "tensor CNN_proj/W_proj", word)
 
 

@@ -15,6 +15,7 @@ from keras_elmo import ElmoError
 from keras_elmo import batch_to_ids
 from keras_elmo import load
 from tests import fixtures
+from tests import goldens
 from tests import reference
 from tests.contract import POLICIES
 from tests.contract import LayerContract
@@ -143,22 +144,8 @@ class TestNumbers:
 class TestGoldens:
     """Numbers of the original implementations, through `load`."""
 
-    ALLENNLP = (
-        "m1_relu_hw2_l2",
-        "m2_tanh_hw1_l1_noclip",
-        "m3_relu_hw0_l3",
-        "m4_tanh_hw2_l2_clipbites",
-        "m5_relu_hw1_l3_clipbites",
-        "m6_tanh_hw2_l2_cellcliponly",
-    )
-    SIMPLE_ELMO = (
-        "t1_noskip_relu_hw2_l2",
-        "t2_noskip_tanh_hw1_l3_clipbites",
-        "t3_noprojections_hw1_l2",
-        "t4_maxchars16_nohwkey_l2",
-    )
-    NAMES = tuple(f"A-allennlp/{n}" for n in ALLENNLP) + tuple(
-        f"A-simple_elmo/{n}" for n in SIMPLE_ELMO
+    NAMES = tuple(f"A-allennlp/{n}" for n in goldens.ALLENNLP) + tuple(
+        f"A-simple_elmo/{n}" for n in goldens.SIMPLE_ELMO
     )
     ROWS = (slice(0, 9), slice(0, 9), slice(2, 5), slice(0, 9))
 
