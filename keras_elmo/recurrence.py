@@ -15,58 +15,100 @@ def matmul_rows(x, kernel):
     return ops.reshape(rows, (*ops.shape(x)[:-1], kernel.shape[1]))
 
 
-def step_weights(recurrent_kernel, bias, projection_kernel):
-    """What `lstm_step` multiplies by, prepared once for all steps.
+def lstm_step(gates, c, project, cell_clip, projection_clip):
+    """One step of the LSTM with projection, its gates already multiplied.
 
-    Returns:
-        The functions `h -> h R + b` and `h -> h Wp`, or `None` for the latter.
-    """
-    projection = None if projection_kernel is None else products.affine(projection_kernel)
-    return products.affine(recurrent_kernel, bias), projection
-
-
-def lstm_step(z, h, c, recurrent, projection, cell_clip, projection_clip):
-    """One step of the LSTM with projection, its input product already in `z`.
-
-        i, j, f, o = z + h R + b
+        i, j, f, o = gates
         c' = clip(sigmoid(f + 1) c + sigmoid(i) tanh(j), cell_clip)
         h' = clip((sigmoid(o) tanh(c')) Wp, projection_clip)
 
     Args:
-        z: (batch, 4 * units), the input times its kernel, gates in the order i, j, f, o.
-        h: (batch, projection_dim), the previous output.
+        gates: (batch, 4 * units), x W + h R + b, in the order i, j, f, o. Not to be used again.
         c: (batch, units), the previous cell.
-        recurrent: the function `h -> h R + b` of `step_weights`.
-        projection: the function `h -> h Wp` of `step_weights`, or `None`.
+        project: the function `h -> h Wp` of `projection`, or `None`.
         cell_clip: largest absolute value of the cell, or `None`.
         projection_clip: largest absolute value of a projected output, or `None`.
 
     Returns:
         The new `h` and `c`.
     """
-    in_place = products.lstm_step_in_place()
+    in_place = products.lstm_step_in_place(gates)
     if in_place is not None:
-        return in_place(z, h, c, recurrent, projection, cell_clip, projection_clip, FORGET_BIAS)
-    i, j, f, o = ops.split(z + recurrent(h), 4, axis=-1)
+        return in_place(gates, c, project, cell_clip, projection_clip, FORGET_BIAS)
+    i, j, f, o = ops.split(gates, 4, axis=-1)
     c = ops.sigmoid(f + FORGET_BIAS) * c + ops.sigmoid(i) * ops.tanh(j)
     if cell_clip is not None:
         c = ops.clip(c, -cell_clip, cell_clip)
     h = ops.sigmoid(o) * ops.tanh(c)
-    if projection is not None:
-        h = projection(h)
+    if project is not None:
+        h = project(h)
         if projection_clip is not None:
             h = ops.clip(h, -projection_clip, projection_clip)
     return h, c
 
 
-@backend.compiled_once("clips", "go_backwards")
-def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None, places=None):
+def projection(kernel):
+    """The function `h -> h Wp`, prepared for many steps; `None` where there is no projection."""
+    return None if kernel is None else products.affine(kernel)
+
+
+def gates_hoisted(inputs, kernel, recurrent_kernel, bias, places=None):
+    """The input product of all steps at once, the other one in each step.
+
+    Args:
+        inputs: (time, batch, input_dim); with `places` distinct inputs, (words, input_dim).
+        kernel: (input_dim, 4 * units).
+        recurrent_kernel: (projection_dim, 4 * units).
+        bias: (4 * units,).
+        places: (time, batch) int, or `None`: which of the distinct inputs stands where.
+
+    Returns:
+        What the loop reads, (time, batch, ...), and the function of a slice of it and `h` that
+        gives the gates of a step.
+    """
+    products_of_inputs = matmul_rows(inputs, kernel)
+    recurrent = products.affine(recurrent_kernel, bias)
+
+    def gates(x, h):
+        z = recurrent(h)
+        z += x  # where tensors can be changed, this takes no new memory
+        return z
+
+    if places is None:
+        return products_of_inputs, gates
+    return places, lambda place, h: gates(ops.take(products_of_inputs, place, axis=0), h)
+
+
+def gates_in_loop(inputs, kernel, recurrent_kernel, bias):
+    """Both products in each step, as one: x W + h R = [x ; h] [W ; R].
+
+    Faster than `gates_hoisted` where no gradient is wanted: the gates of all steps are more than
+    a cache holds, and slower to write and read again than to compute.
+
+    Args, returns:
+        as for `gates_hoisted`.
+    """
+    both = products.affine(ops.concatenate([kernel, recurrent_kernel], axis=0), bias)
+    return inputs, lambda x, h: both(ops.concatenate([x, h], axis=-1))
+
+
+@backend.compiled_once("clips", "go_backwards", "hoisted")
+def lstm(
+    inputs,
+    mask,
+    state,
+    weights,
+    clips,
+    go_backwards=False,
+    starts=None,
+    places=None,
+    hoisted=True,
+):
     """Runs the LSTM with projection over whole sentences.
 
-    The inputs of all steps are multiplied by their kernel in one product before the loop. A
-    masked position is skipped: the state passes it unchanged, its output is exactly 0. So padding
-    on either side and holes are all exact, and going backwards reverses each sentence inside its
-    own length.
+    A masked position is skipped: the state passes it unchanged, its output is exactly 0. So
+    padding on either side and holes are all exact, and going backwards reverses each sentence
+    inside its own length.
 
     Args:
         inputs: (batch, time, input_dim); with `places` distinct inputs, (words, input_dim).
@@ -79,30 +121,29 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None, p
             step, so that sentences which share a row know nothing of each other.
         places: (batch, time) int, or `None`: which of the distinct inputs stands where. Each is
             multiplied once, however often it stands there.
+        hoisted: bool, whether the inputs of all steps are multiplied by their kernel in one
+            product before the loop (`gates_hoisted`, or else `gates_in_loop`).
 
     Returns:
         The outputs (batch, time, projection_dim) and the final `(h, c)`.
     """
-    kernel, *recurrent_weights = weights
-    step_products = step_weights(*recurrent_weights)
+    *gate_weights, projection_kernel = weights
+    if mask is not None and places is None:  # a NaN in the padding would reach the gradient
+        inputs = ops.where(mask[..., None], inputs, ops.zeros_like(inputs))
     if places is not None:
-        table = matmul_rows(inputs, kernel)  # (words, 4 * units)
-        z = ops.swapaxes(places, 0, 1)
+        read, gates = gates_hoisted(inputs, *gate_weights, ops.swapaxes(places, 0, 1))
     else:
-        if mask is not None:  # a NaN in the padding would reach the gradient
-            inputs = ops.where(mask[..., None], inputs, ops.zeros_like(inputs))
-        z = matmul_rows(ops.swapaxes(inputs, 0, 1), kernel)  # (time, batch, 4 * units)
-
+        prepare = gates_hoisted if hoisted else gates_in_loop
+        read, gates = prepare(ops.swapaxes(inputs, 0, 1), *gate_weights)
+    project = projection(projection_kernel)
     initial = tuple(state)
 
     def step(state, slices):
-        z, *marks = slices
-        if places is not None:
-            z = ops.take(table, z, axis=0)
+        x, *marks = slices
         if starts is not None:
             start = marks.pop()
             state = tuple(ops.where(start, *pair) for pair in zip(initial, state, strict=True))
-        h, c = lstm_step(z, *state, *step_products, *clips)
+        h, c = lstm_step(gates(x, state[0]), state[1], project, *clips)
         if mask is None:
             return (h, c), h
         real = marks[0]
@@ -110,5 +151,5 @@ def lstm(inputs, mask, state, weights, clips, go_backwards=False, starts=None, p
         return held, ops.where(real, h, ops.zeros_like(h))
 
     marks = (ops.swapaxes(x, 0, 1)[..., None] for x in (mask, starts) if x is not None)
-    state, outputs = loops.scan(step, (z, *marks), initial, reverse=go_backwards)
+    state, outputs = loops.scan(step, (read, *marks), initial, reverse=go_backwards)
     return ops.swapaxes(outputs, 0, 1), state

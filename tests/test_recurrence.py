@@ -11,7 +11,7 @@ KERNEL, RECURRENT, BIAS, PROJECTION = (
 )
 
 
-def run(time, mask=None, clips=(0.4, 0.2), backwards=False, seed=1):
+def run(time, mask=None, clips=(0.4, 0.2), backwards=False, seed=1, **options):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(2, time, 3)).astype("float32")
     state = [rng.normal(0, 0.1, (2, size)).astype("float32") for size in (4, 6)]
@@ -23,16 +23,18 @@ def run(time, mask=None, clips=(0.4, 0.2), backwards=False, seed=1):
         weights,
         clips,
         backwards,
+        **options,
     )
     return x, state, found
 
 
+@pytest.mark.parametrize("hoisted", [True, False])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("clips", [(0.4, 0.2), (None, None)])
 @pytest.mark.parametrize("time", [1, 5])
-def test_agrees_with_the_reference(time, clips, backwards):
+def test_agrees_with_the_reference(time, clips, backwards, hoisted):
     mask = np.array([[True] * time, [t != 2 for t in range(time)]])
-    x, state, (outputs, final) = run(time, mask, clips, backwards)
+    x, state, (outputs, final) = run(time, mask, clips, backwards, hoisted=hoisted)
     lstm = reference.LSTM(np.concatenate([KERNEL, RECURRENT]), BIAS, PROJECTION, *clips)
     for row in range(2):
         expected = reference.lstm_layer(
@@ -51,10 +53,9 @@ def test_clips_bite():
 
 
 def test_large_weights_stay_within_the_clips():
-    z = 100.0 * ops.ones((2, 24))
-    h, c = ops.zeros((2, 4)), 50 * ops.ones((2, 6))
-    products = recurrence.step_weights(RECURRENT, ops.zeros(24), 100 * PROJECTION)
-    h, c = recurrence.lstm_step(z, h, c, *products, 3.0, 3.0)
+    gates, c = 100.0 * ops.ones((2, 24)), 50 * ops.ones((2, 6))
+    project = recurrence.projection(100 * PROJECTION)
+    h, c = recurrence.lstm_step(gates, c, project, 3.0, 3.0)
     assert np.abs(ops.convert_to_numpy(c)).max() == 3.0
     assert np.abs(ops.convert_to_numpy(h)).max() == 3.0
 

@@ -5,11 +5,14 @@ import keras
 from keras_elmo import backend
 
 
-def lstm_step_in_place():
-    """A step of the LSTM that reuses the memory of its input `z`, where that is faster and allowed.
+def lstm_step_in_place(gates):
+    """A step of the LSTM that reuses the memory of its gates, where that is faster and allowed.
 
     PyTorch without gradients spends as long on fresh memory as on the products. XLA has no use
     for it.
+
+    Args:
+        gates: (batch, 4 * units), as for `recurrence.lstm_step`.
 
     Returns:
         A function of the arguments of `recurrence.lstm_step` and the forget bias, or `None`.
@@ -18,17 +21,21 @@ def lstm_step_in_place():
         return None
     import torch
 
-    return _torch_lstm_step if torch.is_inference_mode_enabled() else None
+    fits = torch.is_inference_mode_enabled() and gates.dtype == torch.float32
+    return _torch_lstm_step if fits else None
 
 
-def _torch_lstm_step(z, h, c, recurrent, projection, cell_clip, projection_clip, forget_bias):
-    i, j, f, o = z.add_(recurrent(h)).chunk(4, dim=-1)
-    c = f.add_(forget_bias).sigmoid_().mul(c).addcmul_(i.sigmoid_(), j.tanh_())
+def _torch_lstm_step(gates, c, project, cell_clip, projection_clip, forget_bias):
+    # tanh(x) = 2 sigmoid(2 x) - 1: PyTorch's own takes nine times as long as its sigmoid.
+    i, j, f, o = gates.chunk(4, dim=-1)
+    i.sigmoid_()
+    j.mul_(2).sigmoid_()
+    c = f.add_(forget_bias).sigmoid_().mul(c).sub_(i).addcmul_(i, j, value=2)
     if cell_clip is not None:
         c.clamp_(-cell_clip, cell_clip)
-    h = o.sigmoid_().mul_(c.tanh())
-    if projection is not None:
-        h = projection(h)
+    h = c.mul(2).sigmoid_().mul_(2).sub_(1).mul_(o.sigmoid_())
+    if project is not None:
+        h = project(h)
         if projection_clip is not None:
             h.clamp_(-projection_clip, projection_clip)
     return h, c

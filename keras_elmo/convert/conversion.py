@@ -48,7 +48,7 @@ def convert(source, target, layout="folder", dtype=None):
                 _write_published(elmo, temporary)
             else:
                 folder.write(elmo, temporary, dtype, safetensors=layout == "safetensors")
-                _copy_softmax(kind, place, temporary)
+                _copy_softmax(kind, place, temporary, dtype)
 
 
 def contents(kind, place):
@@ -86,7 +86,7 @@ def _write_published(elmo, target):
     bilm_hdf5.save(elmo, target / bilm_hdf5.OPTIONS, target / "weights.hdf5", vocabulary)
 
 
-def _copy_softmax(kind, place, target):
+def _copy_softmax(kind, place, target, dtype):
     if has_softmax(kind, place):
         weights, biases, vocabulary = read_softmax(kind, place)
-        folder.write_softmax(target, weights, biases, vocabulary.words)
+        folder.write_softmax(target, weights, biases, vocabulary.words, dtype)

@@ -67,7 +67,7 @@ def write(elmo, folder, dtype=None, safetensors=False, **metadata):
         _cast(folder / WEIGHTS, dtype)
 
 
-def write_softmax(folder, weights, biases, words):
+def write_softmax(folder, weights, biases, words, dtype=None):
     """Adds the softmax of a language model to a folder.
 
     Args:
@@ -75,9 +75,11 @@ def write_softmax(folder, weights, biases, words):
         weights: (words, P) array.
         biases: (words,) array.
         words: list of str.
+        dtype: as for `save`.
     """
     with h5py.File(Path(folder) / SOFTMAX, "w") as file:
-        file["kernel"], file["bias"] = weights, biases
+        for name, array in (("kernel", weights), ("bias", biases)):
+            file[name] = np.asarray(array, dtype)
     text = "".join(f"{word}\n" for word in words)
     (Path(folder) / VOCABULARY).write_text(text, encoding="utf-8", newline="\n")
 

@@ -192,7 +192,8 @@ class BiLM(keras.layers.Layer):
             training: bool, whether dropout is on.
             starts: (batch, time) bool, where a new sentence of the row starts from `state`.
             places: (batch, time) int: `inputs` are then distinct ones, (words, P), and this tells
-                which stands where. Each goes through the first product once. Not in training.
+                which stands where. Each goes through the first product once, and the products of
+                the further layers are made in the loop. Not in training.
 
         Returns:
             A list of L + 1 tensors (batch, time, P), the input first, and the final `[h, c]`.
@@ -210,6 +211,7 @@ class BiLM(keras.layers.Layer):
                 go_backwards=go_backwards,
                 starts=starts,
                 places=distinct,
+                hoisted=places is None,
             )
             outputs.append(y + x if self.skip_connections and k > 0 else y)
             states.append(final)

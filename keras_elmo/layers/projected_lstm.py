@@ -4,10 +4,10 @@ import keras
 from keras import ops
 
 from keras_elmo.layers import quantization
+from keras_elmo.recurrence import gates_hoisted
 from keras_elmo.recurrence import lstm
 from keras_elmo.recurrence import lstm_step
-from keras_elmo.recurrence import matmul_rows
-from keras_elmo.recurrence import step_weights
+from keras_elmo.recurrence import projection
 
 WEIGHTS = ("kernel", "recurrent_kernel", "bias", "projection_kernel")
 
@@ -47,6 +47,8 @@ class ProjectedLSTM(keras.layers.Layer):
         starts: (batch, time) bool, where a new sentence of the row starts from the initial state.
         places: (batch, time) int: `inputs` are then distinct ones, (words, input_dim), and this
             tells which stands where.
+        hoisted: bool, whether the product with W is made before the loop. In the loop it is
+            faster where no gradient is wanted.
 
     Returns:
         `outputs, [h, c]`: (batch, time, projection_dim), and the state after the last position.
@@ -132,23 +134,38 @@ class ProjectedLSTM(keras.layers.Layer):
         return [ops.zeros((batch_size, size), dtype=self.compute_dtype) for size in sizes]
 
     def call(
-        self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None, places=None
+        self,
+        inputs,
+        mask=None,
+        initial_state=None,
+        go_backwards=False,
+        starts=None,
+        places=None,
+        hoisted=True,
     ):
         if initial_state is None:
             positions = inputs if places is None else places
             initial_state = self.get_initial_state(ops.shape(positions)[0])
         clips = (self.cell_clip, self.projection_clip)
         outputs, state = lstm(
-            inputs, mask, initial_state, self._weights(), clips, go_backwards, starts, places
+            inputs,
+            mask,
+            initial_state,
+            self._weights(),
+            clips,
+            go_backwards,
+            starts,
+            places,
+            hoisted,
         )
         return outputs, list(state)
 
     def step(self, inputs, state):
         """One step for decoders: (batch, input_dim) and `[h, c]` to `h` and the new `[h, c]`."""
-        kernel, *weights = self._weights()
-        z = matmul_rows(inputs, kernel)
+        *gate_weights, projection_kernel = self._weights()
+        x, gates = gates_hoisted(inputs, *gate_weights)
         clips = self.cell_clip, self.projection_clip
-        h, c = lstm_step(z, *state, *step_weights(*weights), *clips)
+        h, c = lstm_step(gates(x, state[0]), state[1], projection(projection_kernel), *clips)
         return h, [h, c]
 
     def _int8_call(self, *arguments, **options):
@@ -157,9 +174,7 @@ class ProjectedLSTM(keras.layers.Layer):
     def _weights(self):
         return [quantization.matrix(self, name) for name in WEIGHTS]
 
-    def compute_output_spec(
-        self, inputs, mask=None, initial_state=None, go_backwards=False, starts=None, places=None
-    ):
+    def compute_output_spec(self, inputs, places=None, **options):
         batch, time = (inputs if places is None else places).shape[:2]
         shapes = (batch, time, self.output_dim), (batch, self.output_dim), (batch, self.units)
         outputs, h, c = (keras.KerasTensor(shape, self.compute_dtype) for shape in shapes)

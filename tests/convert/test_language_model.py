@@ -8,6 +8,7 @@ import keras_elmo
 from keras_elmo.convert import language_model
 from keras_elmo.convert import tf_checkpoint
 from keras_elmo.convert.conversion import contents
+from keras_elmo.convert.conversion import convert
 from keras_elmo.convert.folder import write_softmax
 from keras_elmo.presets import located
 from keras_elmo.training.pretrain import pretrain
@@ -85,3 +86,15 @@ def test_says_what_is_wrong_with_a_softmax(change, words, published_model, tmp_p
     with h5py.File(target / "softmax.weights.h5", "a") as file:
         change(file)
     fails(lambda: language_model.load_language_model(target), "softmax.weights.h5", *words)
+
+
+@pytest.mark.minimal
+def test_the_softmax_is_halved_with_the_rest(published_model, tmp_path):
+    kernel = np.linspace(-1, 1, 32, dtype="f4").reshape(4, 8)
+    keras_elmo.convert.folder.save(keras_elmo.load(published_model("plain")), tmp_path / "whole")
+    write_softmax(tmp_path / "whole", kernel, np.ones(4, "f4"), WORDS)
+    convert(tmp_path / "whole", tmp_path / "half", dtype="float16")
+    with h5py.File(tmp_path / "half" / "softmax.weights.h5") as file:
+        assert {file[name].dtype for name in ("kernel", "bias")} == {np.dtype("float16")}
+        np.testing.assert_array_equal(file["kernel"], kernel.astype("f2"))
+    language_model.load_language_model(tmp_path / "half")
