@@ -49,7 +49,7 @@ def lstm_step(gates, c, project, cell_clip, projection_clip):
 
 def projection(kernel):
     """The function `h -> h Wp`, prepared for many steps; `None` where there is no projection."""
-    return None if kernel is None else products.affine(kernel)
+    return None if kernel is None else products.affine([kernel])
 
 
 def gates_hoisted(inputs, kernel, recurrent_kernel, bias, places=None):
@@ -67,7 +67,7 @@ def gates_hoisted(inputs, kernel, recurrent_kernel, bias, places=None):
         gives the gates of a step.
     """
     products_of_inputs = matmul_rows(inputs, kernel)
-    recurrent = products.affine(recurrent_kernel, bias)
+    recurrent = products.affine([recurrent_kernel], bias)
 
     def gates(x, h):
         z = recurrent(h)
@@ -88,7 +88,7 @@ def gates_in_loop(inputs, kernel, recurrent_kernel, bias):
     Args, returns:
         as for `gates_hoisted`.
     """
-    both = products.affine(ops.concatenate([kernel, recurrent_kernel], axis=0), bias)
+    both = products.affine([kernel, recurrent_kernel], bias)
     return inputs, lambda x, h: both(ops.concatenate([x, h], axis=-1))
 
 

@@ -59,7 +59,7 @@ def concrete(x):
     return keras.ops.convert_to_numpy(x)
 
 
-def jit(function, layer):
+def jit(function, layer, frozen=False):
     """Compiles a function of tensors for inference, once for each shape of its arguments.
 
     The weights are read anew in every call. PyTorch runs the function as it is, without gradients.
@@ -67,14 +67,16 @@ def jit(function, layer):
     Args:
         function: a function of `*arrays` that returns tensors, calls the layer and changes nothing.
         layer: the built layer whose weights the function reads.
+        frozen: bool, whether the weights will never change. PyTorch then lays them out in memory
+            as its products want them, once and not in every call.
 
     Returns:
         The compiled function.
     """
-    return _JITS.get(BACKEND, _no_jit)(function, layer)
+    return _JITS.get(BACKEND, _no_jit)(function, layer, frozen)
 
 
-def _jax_jit(function, layer):
+def _jax_jit(function, layer, frozen):
     import jax
 
     @jax.jit
@@ -86,23 +88,27 @@ def _jax_jit(function, layer):
     return lambda *arrays: pure([v.value for v in layer.variables], *arrays)
 
 
-def _tensorflow_jit(function, layer):
+def _tensorflow_jit(function, layer, frozen):
     import tensorflow as tf
 
     return tf.function(function, jit_compile=True)
 
 
-def _torch_jit(function, layer):
+def _torch_jit(function, layer, frozen):
     import torch
 
+    from keras_elmo.backend import products
+
+    layouts = {} if frozen else None
+
     def run(*arrays):
-        with torch.inference_mode():
+        with torch.inference_mode(), products.kept_layouts(layouts):
             return function(*keras.tree.map_structure(keras.ops.convert_to_tensor, arrays))
 
     return run
 
 
-def _no_jit(function, layer):
+def _no_jit(function, layer, frozen):
     return function
 
 

@@ -1,5 +1,8 @@
 """Products of matrices, and what PyTorch does better by hand."""
 
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import keras
 
 from keras_elmo import backend
@@ -43,23 +46,58 @@ def _torch_lstm_step(gates, c, project, cell_clip, projection_clip, forget_bias)
 
 def matmul(x, kernel):
     """The product of two matrices, by the fastest library that the backend has."""
-    kernel = keras.ops.convert_to_tensor(kernel)
-    if _one_dnn_fits(kernel):
-        return _one_dnn_linear(x, kernel.t())
-    return keras.ops.matmul(x, kernel)
+    return affine([kernel])(x)
 
 
-def affine(kernel, bias=None):
-    """The function `x -> x @ kernel + bias` of matrices, prepared for many calls."""
-    kernel = keras.ops.convert_to_tensor(kernel)
-    if _one_dnn_fits(kernel):
-        import torch
+def affine(kernels, bias=None):
+    """The function `x -> x @ kernel + bias` of matrices, prepared for many calls.
 
-        packed = torch.ops.mkldnn._reorder_linear_weight(kernel.t(), None)
-        return lambda x: _one_dnn_linear(x, packed, bias)
+    Args:
+        kernels: list of matrices; the kernel is all of them, one below the other.
+        bias: vector, or `None`.
+    """
+    kernels = [keras.ops.convert_to_tensor(kernel) for kernel in kernels]
+    if all(map(_one_dnn_fits, kernels)):
+        layout = _one_dnn_layout(kernels)
+        return lambda x: _one_dnn_linear(x, layout, bias)
+    kernel = _below_each_other(kernels)
     if bias is None:
         return lambda x: keras.ops.matmul(x, kernel)
     return lambda x: keras.ops.matmul(x, kernel) + bias
+
+
+def _below_each_other(kernels):
+    return kernels[0] if len(kernels) == 1 else keras.ops.concatenate(kernels, axis=0)
+
+
+_layouts = ContextVar("layouts", default=None)
+
+
+@contextmanager
+def kept_layouts(layouts):
+    """Keeps what `affine` makes of the weights of a model, for weights that do not change.
+
+    Args:
+        layouts: a dict, the same whenever the same model runs, or `None` to keep nothing.
+    """
+    token = _layouts.set(layouts)
+    try:
+        yield
+    finally:
+        _layouts.reset(token)
+
+
+def _one_dnn_layout(kernels):
+    import torch
+
+    layouts = _layouts.get()
+    key = tuple(map(id, kernels))
+    if layouts is not None and key in layouts:
+        return layouts[key]
+    layout = torch.ops.mkldnn._reorder_linear_weight(_below_each_other(kernels).t(), None)
+    if layouts is not None and all(isinstance(kernel, torch.nn.Parameter) for kernel in kernels):
+        layouts[key] = layout  # what is no weight has an identity for this call alone
+    return layout
 
 
 def _one_dnn_fits(kernel):

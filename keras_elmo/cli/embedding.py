@@ -32,7 +32,7 @@ from keras_elmo.cli.options import offline_option
     "--dtype", type=click.Choice(["float32", "float16"]), default="float32", show_default=True
 )
 @click.option("--compression", is_flag=True, help="Compress the output.")
-@click.option("--batch-tokens", default=4096, show_default=True, help="Tokens a batch.")
+@click.option("--batch-tokens", type=int, help="Tokens a batch; the default suits the model.")
 @click.option("--allow-empty", is_flag=True, help="Accept lines without a token.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted run stopped.")
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT if it is there.")

@@ -20,6 +20,9 @@ WINDOW = 4  # batches that sentences are sorted over
 AHEAD = 2  # windows read before the results of one are given
 CONCURRENT = 2  # batches that run at once: one multiplies while the other does the rest
 FILLED = 0.98  # share of the positions of a window that packing can fill
+BATCH_TOKENS = 4096
+BATCH_TOKENS_OF_LARGE = 8192
+LARGE = 2048  # units: with more, the matrices fit into no cache, and rows share reading them
 
 
 class Embedder:
@@ -33,9 +36,8 @@ class Embedder:
     hand their state on, forward from its first to its last and backward from its last to its
     first. Both are exact. Where not even one result fits into memory, see `embed_document`.
 
-    Boundaries are added for the biLM, and no vectors given for them. Weights are read in every
-    call, but for the word vectors and the state after a boundary, which are kept: make a new
-    `Embedder` after the biLM was trained.
+    Boundaries are added for the biLM, and no vectors given for them. What is computed from the
+    weights alone is kept, so make a new `Embedder` after the biLM was trained.
 
     Args:
         model: an `Elmo`.
@@ -46,7 +48,8 @@ class Embedder:
         pool: bool, whether to give one vector a sentence, the mean over its tokens (zeros for an
             empty sentence).
         dtype: of the results: `"float32"` or `"float16"`.
-        batch_tokens: int, tokens of a batch. Time changes little above the default; memory grows.
+        batch_tokens: int, tokens of a batch. `None`: 4,096, or 8,192 for a biLM of more than
+            2,048 units. Time changes little above that; memory grows.
         cached_words: int, word types whose vectors are kept.
 
     Raises:
@@ -68,13 +71,15 @@ class Embedder:
         tokenizer=None,
         pool=False,
         dtype="float32",
-        batch_tokens=4096,
+        batch_tokens=None,
         cached_words=1 << 16,
     ):
         self.layers = layers
         self.tokenizer = None if tokenizer is None else get_tokenizer(tokenizer)
         self.pool = pool
         self.dtype = np.dtype(dtype)
+        if batch_tokens is None:
+            batch_tokens = BATCH_TOKENS_OF_LARGE if model.bilm.units > LARGE else BATCH_TOKENS
         self.batch_tokens = batch_tokens
         self.num_layers = model.bilm.num_layers
         self._words = WordVectors(model.embedding, model.encoder, cached_words)

@@ -7,7 +7,7 @@ import numpy as np
 WIDTHS = (16, 32, 64, 128, 256, 512)  # positions a row
 USUAL_WIDTH = 64
 LONGEST = WIDTHS[-1]
-FEW_ROWS = (1, 8, 32, 48)
+FEW_ROWS = (1, 8, 32, 48, 64, 96, 128)
 CHEAP_ROWS = 32  # up to here a step costs little more for another row
 DISTINCT = 0.375  # distinct words a position; running text has less in a batch of 2,000 or more
 

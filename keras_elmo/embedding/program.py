@@ -33,8 +33,8 @@ class Program:
         self.begin = [
             [ops.convert_to_numpy(part) for part in state] for state in after_boundary(boundaries)
         ]
-        self._sentences = backend.jit(self._run_sentences, model)
-        self._stretch = [backend.jit(partial(self._half, k), model) for k in range(2)]
+        self._sentences = backend.jit(self._run_sentences, model, frozen=True)
+        self._stretch = [backend.jit(partial(self._half, k), model, frozen=True) for k in range(2)]
 
     def sentences(self, x, places, firsts, lasts):
         """Runs packed sentences.

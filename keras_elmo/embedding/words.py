@@ -38,7 +38,7 @@ class WordVectors:
         self.table = np.empty((capacity, embedding.output_dim), dtype=np.float32)
         self._rows = {}
         self._embed = backend.jit(
-            lambda char_ids: ops.cast(embedding(char_ids), "float32"), embedding
+            lambda char_ids: ops.cast(embedding(char_ids), "float32"), embedding, frozen=True
         )
         self.boundaries = self._vectors(np.array(encoder.boundary_ids, dtype=np.int32))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import keras_elmo
 from keras_elmo import Embedder
+from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.errors import ElmoError
 from tests.fixtures import make_sentences
 
@@ -239,3 +240,9 @@ def test_mix_that_no_sentence_has_of_its_own(arguments, published_model):
 def test_boundaries_of_the_model_are_not_given(published_model, layers_of):
     elmo = keras_elmo.load(published_model("plain"), keep_boundaries=True)
     assert_equal(Embedder(elmo).embed(SENTENCES[:1]), [layers_of(SENTENCES[0])])
+
+
+def test_batches_are_larger_where_the_matrices_are(elmo, monkeypatch):
+    assert Embedder(elmo).batch_tokens == embedder_module.BATCH_TOKENS
+    monkeypatch.setattr(embedder_module, "LARGE", elmo.bilm.units - 1)
+    assert Embedder(elmo).batch_tokens == embedder_module.BATCH_TOKENS_OF_LARGE

@@ -1,0 +1,72 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_elmo import backend
+from keras_elmo.backend import products
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(3, 6)).astype("float32")
+BIAS = RNG.normal(size=5).astype("float32")
+
+
+class Two(keras.Layer):
+    """Holds two matrices that are one kernel together."""
+
+    def __init__(self):
+        super().__init__()
+        upper, lower = (keras.initializers.RandomNormal(stddev=1.0, seed=k) for k in range(2))
+        self.upper = self.add_weight(shape=(2, 5), initializer=upper, name="upper")
+        self.lower = self.add_weight(shape=(4, 5), initializer=lower, name="lower")
+
+    def numpy(self):
+        return np.concatenate([ops.convert_to_numpy(w.value) for w in (self.upper, self.lower)])
+
+
+@pytest.fixture
+def layer():
+    return Two()
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("bias", [None, BIAS])
+def test_affine_of_kernels_below_each_other(layer, frozen, bias):
+    expected = X @ layer.numpy() + (0 if bias is None else bias)
+    bias = None if bias is None else ops.convert_to_tensor(bias)
+
+    def function(x):
+        return products.affine([layer.upper, layer.lower], bias)(x)
+
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(function(ops.convert_to_tensor(X))), expected, atol=1e-4
+    )
+    compiled = backend.jit(function, layer, frozen)
+    for _ in range(3):
+        np.testing.assert_allclose(ops.convert_to_numpy(compiled(X)), expected, atol=1e-4)
+
+
+def test_weights_that_may_change_are_read_in_every_call(layer):
+    compiled = backend.jit(lambda x: products.affine([layer.upper, layer.lower])(x), layer)
+    compiled(X)
+    layer.upper.assign(ops.ones((2, 5)))
+    np.testing.assert_allclose(ops.convert_to_numpy(compiled(X)), X @ layer.numpy(), atol=1e-4)
+
+
+def test_what_is_no_weight_is_never_kept(layer):
+    """A matrix that a call computes, such as one that was int8, may lie where the last one lay."""
+    compiled = backend.jit(lambda x, k: products.matmul(x, layer.lower * k), layer, frozen=True)
+    for k in np.arange(1.0, 9.0, dtype="float32"):
+        found = ops.convert_to_numpy(compiled(X[:, :4], k))
+        np.testing.assert_allclose(found, X[:, :4] @ layer.numpy()[2:] * k, atol=1e-4)
+
+
+@pytest.mark.skipif(keras.config.backend() != "torch", reason="the others compile")
+def test_frozen_weights_are_laid_out_once(layer, monkeypatch):
+    made = []
+    below = products._below_each_other
+    monkeypatch.setattr(products, "_below_each_other", lambda k: made.append(k) or below(k))
+    compiled = backend.jit(lambda x: products.affine([layer.upper, layer.lower])(x), layer, True)
+    for _ in range(3):
+        compiled(X)
+    assert len(made) == 1
