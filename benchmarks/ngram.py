@@ -59,7 +59,7 @@ def perplexities(kenlm, train, heldout, words, backward):
             write(text, corpus, words, backward)
             said = run(kenlm / "query", "-v", "summary", model, stdin=text)
             value, strange, tokens = (
-                float(re.search(rf"{label}:\s*(\S+)", said)[1])
+                float(re.search(rf"^{label}:\s*(\S+)", said, re.MULTILINE)[1])
                 for label in ("Perplexity including OOVs", "OOVs", "Tokens")
             )
             # A word that the training text lacks would share the probability of all such words.
