@@ -4,6 +4,8 @@ import tempfile
 from pathlib import Path
 
 from keras_elmo.backend import devices
+from keras_elmo.errors import ElmoError
+from keras_elmo.training.corpus import STANDARD_INPUT
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.recipe import Recipe
 from keras_elmo.training.run import CHECKPOINT
@@ -59,13 +61,30 @@ def pretrain(
         >>> pretrain("corpus/*.txt.gz", "my_elmo", Recipe(units=512), validation="heldout.txt")
     """
     output = Path(output)
+    validation = validation and _checked(validation)
+    for name, steps in (
+        ("checkpoint_steps", checkpoint_steps),
+        ("validation_steps", validation_steps),
+    ):
+        if steps is not None and steps < 1:
+            raise ElmoError(f"{name} must be at least 1, not {steps}")
     with devices.share(distribute) as shared, tempfile.TemporaryDirectory() as elsewhere:
         # All processes do the same, for in most of it they need each other; one is of use.
         place, report = (output, report) if shared.is_chief else (Path(elsewhere), _silent)
         run = Run(place, recipe or Recipe(), shared, report)
         run.open(corpus, vocabulary, init_from, tensorboard, output / "training" / CHECKPOINT)
-        run.train(validation and Corpus(validation), checkpoint_steps, validation_steps, callbacks)
+        run.train(validation, checkpoint_steps, validation_steps, callbacks)
     return output
+
+
+def _checked(validation):
+    """The held-out text; that it is there and holds something shows before the first step."""
+    corpus = Corpus(validation)
+    if STANDARD_INPUT in corpus.paths:
+        raise ElmoError("held-out text is read many times; write standard input into a file")
+    if not corpus.num_sentences():
+        raise ElmoError(f"{', '.join(corpus.paths)}: no sentence in it; it cannot be held out")
+    return corpus
 
 
 def _silent(line):

@@ -25,7 +25,7 @@ class Progress(keras.callbacks.Callback):
         super().__init__()
         self._run, self._checkpoint_steps = run, checkpoint_steps
         self._first, self._logs = run.step, []
-        self._since = self._saved = time.monotonic()
+        self._since, self._untimed = time.monotonic(), 0
 
     def on_train_batch_begin(self, batch, logs=None):
         run = self._run
@@ -35,6 +35,9 @@ class Progress(keras.callbacks.Callback):
         step = self._first + batch + 1
         self._logs.append(logs)
         due = step % self._checkpoint_steps == 0
+        if batch == 0 and not due and self.params["steps"] > 1:
+            # It was compiled in this step, whose time says nothing of the others.
+            self._since, self._untimed = time.monotonic(), 1
         if due or time.monotonic() - self._since > REPORT_SECONDS:
             self._report(step)
         if due and hasattr(self.model, "jax_state_sync"):
@@ -57,7 +60,7 @@ class Progress(keras.callbacks.Callback):
             )
         run, recipe = self._run, self._run.recipe
         now = time.monotonic()
-        seconds = (now - self._since) / len(self._logs)  # a step
+        seconds = (now - self._since) / (len(self._logs) - self._untimed)  # a step
         forward, backward = (math.exp(value) for value in perplexities)
         speed = recipe.batch_size * recipe.unroll / seconds
         run.report(
@@ -67,7 +70,7 @@ class Progress(keras.callbacks.Callback):
             f"{duration((run.steps - step) * seconds)} left"
         )
         run.log.add("log", step, loss, forward, backward, speed)
-        self._logs, self._since = [], now
+        self._logs, self._since, self._untimed = [], now, 0
 
     def _mean(self, key, function):
         return sum(function(float(logs[key])) for logs in self._logs) / len(self._logs)

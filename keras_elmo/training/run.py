@@ -57,6 +57,8 @@ class Run:
     def __init__(self, output, recipe, shared, report):
         self.output, self.recipe, self.devices, self.report = output, recipe, shared, report
         self.work = output / "training"
+        if not self.work.exists() and output.exists() and not _is_empty(output):
+            raise ElmoError(f"{output}: is there already, and no run; give another --output")
         self.work.mkdir(parents=True, exist_ok=True)
 
     def open(self, corpus, vocabulary, init_from, tensorboard, earlier):
@@ -69,6 +71,8 @@ class Run:
             tensorboard: bool.
             earlier: path of the checkpoint to go on from, if it is there.
         """
+        # What a start that failed before the first checkpoint left here binds nobody.
+        self.begun = earlier.exists() or (self.output / folder.CONFIG).exists()
         self.corpus = Corpus(self._spooled(corpus))
         self._check_settings(init_from)
         origin = None if init_from is None else Origin(init_from)
@@ -107,7 +111,7 @@ class Run:
         if self.devices.num_processes > 1:
             raise ElmoError("many processes cannot share standard input; write it into a file")
         path = self.work / "standard_input.txt"
-        if not path.exists():
+        if not (self.begun and path.exists()):
             with replaced(path) as temporary, open(temporary, "wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
         return [path if source == STANDARD_INPUT else source for source in sources]
@@ -121,7 +125,8 @@ class Run:
             "files": [[os.path.basename(path), *counts] for path, counts in files],
         }
         path = self.work / "settings.json"
-        old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else settings
+        taken_up = self.begun and path.exists()
+        old = json.loads(path.read_text(encoding="utf-8")) if taken_up else settings
         for key in sorted(settings.keys() - MAY_CHANGE):
             if settings[key] != old.get(key):
                 raise ElmoError(
@@ -132,17 +137,22 @@ class Run:
             temporary.write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
     def _vocabulary(self, source, origin):
-        path = self.work / "vocabulary.txt"
-        if not path.exists():
-            recipe = self.recipe
-            if source is not None:
-                words = Vocabulary.read(source)
-            elif origin is not None and origin.vocabulary is not None:
-                words = origin.vocabulary
-            else:
-                words = Vocabulary.build(self.corpus, recipe.min_count, recipe.max_vocabulary)
-            words.write(path)
-        return Vocabulary.read(path)
+        path, recipe = self.work / "vocabulary.txt", self.recipe
+        if source is not None:
+            words = Vocabulary.read(source)
+        elif self.begun and path.exists():
+            return Vocabulary.read(path)
+        elif origin is not None and origin.vocabulary is not None:
+            words = origin.vocabulary
+        else:
+            words = Vocabulary.build(self.corpus, recipe.min_count, recipe.max_vocabulary)
+        if self.begun and path.exists() and words.words != Vocabulary.read(path).words:
+            raise ElmoError(
+                f"{self.work} holds a run with other words than {source}; give the same "
+                "vocabulary, or another --output."
+            )
+        words.write(path)
+        return words
 
     def _count_steps(self):
         recipe, predictions = self.recipe, self.corpus.num_predictions()
@@ -283,3 +293,7 @@ class Run:
             f"{self.corpus.num_predictions():,} predictions{best}.",
             {**dataclasses.asdict(self.recipe), "vocabulary": f"{len(self.vocabulary):,}"},
         )
+
+
+def _is_empty(path):
+    return path.is_dir() and not any(path.iterdir())

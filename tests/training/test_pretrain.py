@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import keras
@@ -17,6 +18,7 @@ from keras_elmo.convert.language_model import load_language_model
 from keras_elmo.errors import ElmoError
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.pretrain import pretrain
+from keras_elmo.training.progress import Progress
 from keras_elmo.training.recipe import Recipe
 from keras_elmo.training.scoring import perplexity
 
@@ -221,8 +223,74 @@ def test_reads_standard_input(text, tmp_path, monkeypatch):
     )
 
 
-def test_a_recipe_without_meaning_is_refused():
-    with pytest.raises(ElmoError, match="optimizer must be one of adagrad, adamw"):
-        Recipe(optimizer="sgd")
-    with pytest.raises(ElmoError, match="cannot be divided"):
-        Recipe(batch_size=5, accumulation=2)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "sgd"}, "optimizer must be one of adagrad, adamw"),
+        ({"batch_size": 5, "accumulation": 2}, "cannot be divided"),
+        ({"units": 0}, "units must be at least 1, not 0"),
+        ({"num_highways": -1}, "num_highways must be at least 0, not -1"),
+        ({"learning_rate": -0.1}, "learning_rate must be at least 0"),
+        ({"max_vocabulary": 2}, "max_vocabulary must be at least 3"),
+        ({"dropout": 1.5}, "dropout must be at most 1"),
+        ({"filters": [[1, 0]]}, "filters must be pairs"),
+    ],
+)
+def test_a_recipe_without_meaning_is_refused(settings, message):
+    with pytest.raises(ElmoError, match=message):
+        Recipe(**settings)
+
+
+def test_a_start_that_failed_binds_nobody(text, tmp_path):
+    quiet = {"report": lambda line: None}
+    with pytest.raises(ElmoError, match="take a smaller batch or more text"):
+        pretrain(text[0], tmp_path / "model", Recipe(**{**TINY, "batch_size": 4096}), **quiet)
+    recipe = Recipe(**{**TINY, "max_steps": 1, "max_vocabulary": 7})
+    pretrain(text[1], tmp_path / "model", recipe, **quiet)
+    assert len(load_language_model(tmp_path / "model")[1]) == 7
+
+
+def test_what_cannot_be_trained_on_shows_before_the_first_step(text, tmp_path):
+    recipe, output = Recipe(**{**TINY, "max_steps": 1}), tmp_path / "model"
+    (tmp_path / "blank.txt").write_text("\n\n")
+    with pytest.raises(ElmoError, match=r"blank.txt: no sentence in it"):
+        pretrain(text[0], output, recipe, tmp_path / "blank.txt")
+    with pytest.raises(ElmoError, match="held-out text is read many times"):
+        pretrain(text[0], output, recipe, "-")
+    with pytest.raises(ElmoError, match="checkpoint_steps must be at least 1, not 0"):
+        pretrain(text[0], output, recipe, checkpoint_steps=0)
+    with pytest.raises(ElmoError, match="is there already, and no run"):
+        pretrain(text[0], tmp_path, recipe)
+    assert not output.exists()
+
+
+def test_a_run_keeps_its_vocabulary(text, tmp_path):
+    recipe, words = Recipe(**{**TINY, "max_steps": 1}), tmp_path / "words.txt"
+    words.write_text("<S>\n</S>\n<UNK>\nthe\nsat\n")
+    arguments = {"vocabulary": words, "report": lambda line: None}
+    pretrain(text[0], tmp_path / "model", recipe, **arguments)
+    pretrain(text[0], tmp_path / "model", recipe, **arguments)
+    words.write_text("<S>\n</S>\n<UNK>\nsat\nthe\n")
+    with pytest.raises(ElmoError, match="other words"):
+        pretrain(text[0], tmp_path / "model", recipe, **arguments)
+
+
+def test_the_speed_leaves_out_what_was_compiled_in_the_first_step(monkeypatch):
+    now, lines = [0.0], []
+    monkeypatch.setattr("keras_elmo.training.progress.time.monotonic", lambda: now[0])
+    run = SimpleNamespace(
+        step=0,
+        steps=8,
+        epoch_steps=8,
+        recipe=Recipe(batch_size=2, unroll=5),
+        report=lines.append,
+        log=SimpleNamespace(add=lambda *row: None),
+        reached=lambda step, save: None,
+    )
+    progress = Progress(run, checkpoint_steps=4)
+    progress.set_params({"steps": 4})
+    logs = {"loss": 2.0, "forward_perplexity": 8.0, "backward_perplexity": 8.0}
+    for batch, seconds in enumerate([1000, 1, 1, 1]):
+        now[0] += seconds
+        progress.on_train_batch_end(batch, logs)
+    assert [line.split("  ")[1] for line in lines] == ["10 tokens/s"]
