@@ -85,6 +85,8 @@ def options(function):
         click.option("--adapt", "adapted", is_flag=True, help="First read the training text."),
         click.option("--seeds", default=1, show_default=True, help="Runs of each variant."),
         click.option("--epochs", type=int, help="Epochs; the default is the task's."),
+        click.option("--batch-size", type=int, help="Examples a step. [32, or the task's]"),
+        click.option("--learning-rate", type=float, help="Of Adam. [0.001, or the task's]"),
         click.option("--limit", type=int, help="Use the first N examples of each file."),
         click.option("--lenient", is_flag=True, help="Mend or leave out what is wrong in files."),
         click.option("--tiny", is_flag=True, help="Tiny data and model, in a minute."),
@@ -142,7 +144,6 @@ def _train(task, data, variant, seed, tiny, output, settings):
     features = make_features(task, data["train"], variant, tiny, **settings)
     examples, targets = data["train"]
     model = task.make(features, targets, **(task.small if tiny else {}))
-    tuned = {"fine_tune": "gradual", "layer_decay": 0.4} if variant == "tuned" else {}
     history = model.fit(
         examples,
         targets,
@@ -150,7 +151,7 @@ def _train(task, data, variant, seed, tiny, output, settings):
         epochs=settings["epochs"] or (2 if tiny else task.epochs),
         seed=seed,
         verbose=2,
-        **{**task.fit, **tuned},
+        **_fit_options(task, variant, settings),
     )
     answers = model.predict(data["test"][0])
     scores = model.score(data["test"][1], answers)
@@ -165,7 +166,15 @@ def _train(task, data, variant, seed, tiny, output, settings):
         task.plot(data["test"][1], answers, folder)
     if task.finish is not None:
         task.finish(model, data["test"][0], folder)
-    return {**scores, "seconds": time.perf_counter() - started}
+    first = next(iter(scores))
+    best = {f"dev_{first}": max(found) for found in [history.history.get(f"val_{first}")] if found}
+    return {**scores, **best, "seconds": time.perf_counter() - started}
+
+
+def _fit_options(task, variant, settings):
+    given = {name: settings[name] for name in ("batch_size", "learning_rate") if settings[name]}
+    tuned = {"fine_tune": "gradual", "layer_decay": 0.4} if variant == "tuned" else {}
+    return {**task.fit, **tuned, **given}
 
 
 def make_features(task, train, variant, tiny, model, place, beside, adapted, **_):

@@ -1,11 +1,12 @@
-"""Senses of words: the nearest mean vector, for each layer of ELMo.
+"""Senses of words by nearest vectors, for each layer of ELMo.
 
     python examples/word_sense.py --train train.tsv --test test.tsv
 
-The mean of the vectors of each sense in the training data is compared with the vector of the word
-to be told, by cosine; a word that was never seen gets no answer. Columns: lemma, pos, sense,
-target_index (of the word, from 0), tokens (with spaces between). Such files can be made from
-SemCor and MASC with the senses of github.com/google-research-datasets.
+The vector of the word to be told is compared by cosine with those of the training data, in two
+ways: the sense whose mean vector is nearest, as in the paper, and the vote of the five nearest
+uses, which knows how frequent a sense is. A word that was never seen gets no answer. Columns:
+lemma, pos, sense, target_index (of the word, from 0), tokens (with spaces between). Such files can
+be made from SemCor and MASC with the senses of github.com/google-research-datasets.
 
 Reference: Peters et al. (2018), section 5.3.
 """
@@ -28,6 +29,7 @@ from keras_elmo.tasks import plots
 from keras_elmo.tasks import projector
 from keras_elmo.tasks import read_table
 
+NEAREST = 5  # uses that vote
 COLUMNS = ["lemma", "pos", "target_index", "tokens"]
 TINY = [
     ("bank", "He sat on the river bank .", "river"),
@@ -53,24 +55,45 @@ def vectors_of(elmo, uses):
     """The layers of each use, and their mean: (L + 2, uses, 2P)."""
     embedder = keras_elmo.Embedder(elmo, layers="all")
     stream = embedder.stream(tokens for _, tokens, _ in uses)
-    layers = [found[:, use[2]] for use, found in zip(uses, stream, strict=True)]
+    # A copy, since a view would keep the vectors of the whole sentence.
+    layers = [found[:, use[2]].copy() for use, found in zip(uses, stream, strict=True)]
     stacked = np.stack(layers, axis=1)
     return np.concatenate([stacked, stacked.mean(axis=0, keepdims=True)])
 
 
-def nearest(train, senses, uses, vectors, train_vectors):
+def unit(vectors):
+    """Vectors of length 1."""
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def nearest_mean(train, senses, uses, vectors, train_vectors):
     """The sense whose mean is nearest to each use, among those of its word."""
     members = defaultdict(list)
     for row, (use, sense) in enumerate(zip(train, senses, strict=True)):
         members[use[0], sense].append(row)
     means = defaultdict(dict)
     for (lemma, sense), rows in members.items():
-        mean = train_vectors[rows].mean(axis=0)
-        means[lemma][sense] = mean / np.linalg.norm(mean)
+        means[lemma][sense] = unit(train_vectors[rows].mean(axis=0))
     answers = []
     for use, vector in zip(uses, vectors, strict=True):
         near = {sense: float(mean @ vector) for sense, mean in means[use[0]].items()}
         answers.append(max(near, key=near.get, default=None))
+    return answers
+
+
+def nearest_uses(train, senses, uses, vectors, train_vectors):
+    """The sense that the nearest uses of each word vote for, each by its cosine."""
+    members = defaultdict(list)
+    for row, use in enumerate(train):
+        members[use[0]].append(row)
+    train_vectors = unit(train_vectors)
+    answers = []
+    for use, vector in zip(uses, unit(vectors), strict=True):
+        cosines = train_vectors[members[use[0]]] @ vector
+        votes = Counter()
+        for k in np.argsort(-cosines, kind="stable")[:NEAREST]:
+            votes[senses[members[use[0]][k]]] += float(cosines[k])
+        answers.append(max(votes, key=votes.get, default=None))
     return answers
 
 
@@ -116,7 +139,9 @@ def main(train_path, test_path, output, model, is_tiny):
     names = [*(f"layer {k}" for k in range(len(vectors) - 1)), "mean of the layers"]
     scores = {"most frequent sense": accuracy(truths, most_frequent(train, senses, uses))}
     for name, ours, theirs in zip(names, vectors, train_vectors, strict=True):
-        scores[name] = accuracy(truths, nearest(train, senses, uses, ours, theirs))
+        for find in (nearest_mean, nearest_uses):
+            way = find.__name__.replace("_", " ")
+            scores[f"{name}, {way}"] = accuracy(truths, find(train, senses, uses, ours, theirs))
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
     with replaced(output / "results.json") as temporary:

@@ -42,7 +42,7 @@ def beam_search(step, memory, mask, state, beam, longest, begin, end, never=()):
         logs[done] = -np.inf
         logs[done, end] = 0.0
         total = (scores[:, :, None] + logs).reshape(rows, -1)
-        chosen = np.argsort(-total, axis=1, kind="stable")[:, :beam]
+        chosen = _largest(total, beam)
         parents, words = np.divmod(chosen, logs.shape[-1])
         here = np.arange(rows)[:, None]
         ids = np.concatenate([ids[here, parents], words[..., None].astype(np.int32)], axis=-1)
@@ -51,8 +51,25 @@ def beam_search(step, memory, mask, state, beam, longest, begin, end, never=()):
         done = done[here, parents] | (words == end)
         places = (here * beam + parents).reshape(-1)
         state = [ops.convert_to_numpy(part)[places] for part in state]
-        if done.all():
+        if _settled(scores, lengths, done, longest):
             break
-    ranks = scores / ((5.0 + lengths) / 6.0) ** LENGTH_PENALTY
-    best = ids[np.arange(rows), ranks.argmax(axis=1), 1:]
+    best = ids[np.arange(rows), _ranks(scores, lengths).argmax(axis=1), 1:]
     return [[k for k in sequence.tolist() if k != end] for sequence in best]
+
+
+def _largest(total, count):
+    """The places of the largest numbers of each row, the largest first."""
+    found = np.sort(np.argpartition(-total, count - 1, axis=1)[:, :count], axis=1)
+    order = np.argsort(-np.take_along_axis(total, found, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1)
+
+
+def _ranks(scores, lengths):
+    return scores / ((5.0 + lengths) / 6.0) ** LENGTH_PENALTY
+
+
+def _settled(scores, lengths, done, longest):
+    """Whether in every row the best that ended is above all that any other can still become."""
+    ended = np.where(done, _ranks(scores, lengths), -np.inf).max(axis=1)
+    hoped = np.where(done, -np.inf, _ranks(scores, longest)).max(axis=1)
+    return (ended >= hoped).all()

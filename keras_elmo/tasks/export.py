@@ -138,7 +138,8 @@ def _encoders(tf, features):
     def encode(tokens):
         inputs = {name: encoder(tokens) for name, encoder in encoders.items()}
         if "word_ids" in inputs:
-            parts = inputs["word_ids"], tokens_to_char_ids(tokens)
+            length = features.word_embedding.characters.max_word_length
+            parts = inputs["word_ids"], tokens_to_char_ids(tokens, length)
             inputs["word_ids"] = tf.concat(parts, axis=-1)
         return inputs
 

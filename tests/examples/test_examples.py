@@ -1,9 +1,11 @@
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 # Each runs in a process of its own; the models behind them are tested on every backend.
@@ -34,11 +36,24 @@ def test_example_in_tiny(name, tmp_path):
     assert "│" in done.stdout
     if name == "ner":
         assert [len(runs) for runs in results.values()] == [2, 2]
-        assert {"f1", "f1_PER", "seconds"} <= set(results["tuned"][0])
+        assert {"f1", "f1_PER", "dev_f1", "seconds"} <= set(results["tuned"][0])
     if name not in ("search", "word_sense"):
         variant = tmp_path / list(results)[0]
         assert (variant / "model" / "config.json").exists()
         assert (variant / "training.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_word_sense_by_votes_and_by_means(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    word_sense = importlib.import_module("word_sense")
+    uses = [("bank", [], 0)] * 5
+    senses = ["river", "money", "money", "money", "money"]
+    vectors = np.array([[2.0, 1.0], [0.9, 1.0], [0.8, 1.0], [-1.0, 1.0], [-1.0, 2.0]])
+    found = {
+        find.__name__: find(uses, senses, [uses[0], ("tree", [], 0)], np.ones((2, 2)), vectors)
+        for find in (word_sense.nearest_mean, word_sense.nearest_uses)
+    }
+    assert found == {"nearest_mean": ["river", None], "nearest_uses": ["money", None]}
 
 
 def test_a_fault_in_a_file_is_one_line(tmp_path):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.tasks import TokenClassifier
+from keras_elmo.tasks import TokenFeatures
 from keras_elmo.tasks.batches import Batches
 from keras_elmo.tasks.batches import pad
 
@@ -51,3 +52,10 @@ def test_batches_are_full_and_of_few_shapes(tagger):
 def test_training_takes_sentences_of_all_lengths(tagger):
     history = tagger.fit(SENTENCES, TAGS, epochs=2, batch_size=1, verbose=0)
     assert np.isfinite(history.history["loss"]).all()
+
+
+@pytest.mark.parametrize(("words", "length"), [(["the", "cat"], 8), (["б" * 12], 32), ([], 8)])
+def test_words_have_as_many_characters_as_they_need(words, length):
+    features = TokenFeatures(words=words, word_dim=4)
+    assert features.encode([["x" * 99]])["word_ids"].shape == (1, 1, 1 + length)
+    assert features(features.encode([["x" * 99]]))[0].shape == (1, 1, 4 + 64)

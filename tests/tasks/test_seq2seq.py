@@ -57,6 +57,19 @@ def test_a_wide_beam_finds_the_best_sequence():
         assert tuple(found[row]) == max(every, key=score)
 
 
+def test_the_search_ends_where_nothing_better_can_come():
+    calls = []
+
+    def step(ids, memory, mask):
+        calls.append(ids)
+        begun = [1e-9, 0.9, 0.05, 0.05], [1e-9, 1e-9, 0.5, 0.5]  # what is not empty never ends
+        return np.log([begun[int(k > 0)] for k in ids]), []
+
+    memory = np.zeros((2, 1, 1))
+    assert beam_search(step, memory, memory[..., 0] > -1, [], 3, 50, 0, 1, never=[0]) == [[], []]
+    assert len(calls) < 5
+
+
 @pytest.mark.parametrize(
     "text", ["Il pleut.", "«Кто там?» спросил он.", "Don't go (now)!", "Лошади опасные, да…"]
 )
