@@ -6,31 +6,34 @@ from keras_elmo import backend
 from keras_elmo.errors import ElmoError
 
 
-def scan(step, inputs, state, reverse=False):
-    """Runs `state, output = step(state, inputs[t])` over the first axis of the inputs.
+def scan(step, inputs, state, reverse=False, like=None):
+    """Runs `state, outputs = step(state, inputs[t])` over the first axis of the inputs.
 
     The loop is compiled (`lax.scan`, `tf.while_loop`) and its program does not grow with time;
     PyTorch runs a plain Python loop.
 
     Args:
-        step: a pure function `(state, slices) -> (state, output)` on tuples of tensors and tensors.
+        step: a pure function `(state, slices) -> (state, outputs)` on tuples of tensors.
         inputs: a tuple of tensors of shape (time, ...).
         state: a tuple of tensors.
         reverse: run from the last slice to the first; outputs stay in the order of the inputs.
+        like: a tuple of tensors that have the shapes and dtypes of the outputs of a step; `None`:
+            there is one, like the first of the state.
 
     Returns:
-        The final state, and the outputs stacked to (time, ...).
+        The final state, and the tuple of outputs, each stacked to (time, ...).
     """
-    return _SCANS.get(backend.BACKEND, _python_scan)(step, inputs, state, reverse)
+    like = state[:1] if like is None else like
+    return _SCANS.get(backend.BACKEND, _python_scan)(step, inputs, state, reverse, like)
 
 
-def _jax_scan(step, inputs, state, reverse):
+def _jax_scan(step, inputs, state, reverse, like):
     import jax
 
     return jax.lax.scan(step, state, inputs, reverse=reverse)
 
 
-def _tensorflow_scan(step, inputs, state, reverse):
+def _tensorflow_scan(step, inputs, state, reverse, like):
     import tensorflow as tf
 
     # Reversed here and not by its index: a converter to ONNX takes every read for one at `t`.
@@ -40,40 +43,45 @@ def _tensorflow_scan(step, inputs, state, reverse):
     slices = [
         tf.TensorArray(x.dtype, size=time, element_shape=x.shape[1:]).unstack(x) for x in inputs
     ]
-    outputs = tf.TensorArray(state[0].dtype, size=time, element_shape=state[0].shape)
+    outputs = tuple(
+        tf.TensorArray(x.dtype, size=time, element_shape=x.shape, name=f"outputs_{k}")
+        for k, x in enumerate(like)
+    )
 
     def body(t, state, outputs):
-        new, output = step(state, tuple(x.read(t) for x in slices))
+        new, found = step(state, tuple(x.read(t) for x in slices))
         for after, before in zip(new, state, strict=True):
             after.set_shape(before.shape)  # a batch of one and an unknown one broadcast to unknown
-        return t + 1, new, outputs.write(t, output)
+        pairs = zip(outputs, found, strict=True)
+        return t + 1, new, tuple(output.write(t, one) for output, one in pairs)
 
     # maximum_iterations lets XLA size the stacks that the gradient needs.
     _, state, outputs = tf.while_loop(
         lambda t, *_: t < time, body, (0, tuple(state), outputs), maximum_iterations=time
     )
-    return state, turn(outputs.stack())
+    return state, tuple(turn(output.stack()) for output in outputs)
 
 
-def _python_scan(step, inputs, state, reverse):
+def _python_scan(step, inputs, state, reverse, like):
     times = range(inputs[0].shape[0])
     outputs = []
     for t in reversed(times) if reverse else times:
-        state, output = step(state, tuple(x[t] for x in inputs))
-        outputs.append(output)
+        state, found = step(state, tuple(x[t] for x in inputs))
+        outputs.append(found)
     if not outputs:
-        return state, keras.ops.zeros((0, *state[0].shape), dtype=state[0].dtype)
-    return state, keras.ops.stack(outputs[::-1] if reverse else outputs)
+        return state, tuple(keras.ops.zeros((0, *x.shape), dtype=x.dtype) for x in like)
+    outputs = zip(*(outputs[::-1] if reverse else outputs), strict=True)
+    return state, tuple(keras.ops.stack(output) for output in outputs)
 
 
-def _openvino_scan(step, inputs, state, reverse):
+def _openvino_scan(step, inputs, state, reverse, like):
     # A graph without an input is evaluated wrongly where one LSTM layer follows another.
     if not _has_parameter(inputs[0]):
         raise ElmoError(
             "Keras on OpenVINO runs a biLM in `predict` alone; for other uses write a model by "
             "`keras-elmo export MODEL TARGET --format openvino`"
         )
-    return _python_scan(step, inputs, state, reverse)
+    return _python_scan(step, inputs, state, reverse, like)
 
 
 def _has_parameter(tensor):

@@ -44,9 +44,38 @@ def _torch_lstm_step(gates, c, project, cell_clip, projection_clip, forget_bias)
     return h, c
 
 
+def tanh(x):
+    """The hyperbolic tangent; for PyTorch without gradients by its sigmoid."""
+    if backend.BACKEND == "torch" and _without_gradient():
+        return x.mul(2).sigmoid_().mul_(2).sub_(1)
+    return keras.ops.tanh(x)
+
+
+def activated_gates(z, forget_bias):
+    """i, j, f, o of gates (batch, 4 * units): sigmoid(f + forget_bias), tanh(j), sigmoid else.
+
+    PyTorch does it where they lie; they are not to be used again.
+    """
+    i, j, f, o = keras.ops.split(z, 4, axis=-1)
+    if backend.BACKEND == "torch" and _without_gradient():
+        f.add_(forget_bias)
+        j.mul_(2)
+        z.sigmoid_()
+        j.mul_(2).sub_(1)
+        return i, j, f, o
+    sigmoid = keras.ops.sigmoid
+    return sigmoid(i), keras.ops.tanh(j), sigmoid(f + forget_bias), sigmoid(o)
+
+
 def matmul(x, kernel):
     """The product of two matrices, by the fastest library that the backend has."""
     return affine([kernel])(x)
+
+
+def matmul_rows(x, kernel):
+    """The product of the last axis with a matrix, as one two-dimensional product."""
+    rows = matmul(keras.ops.reshape(x, (-1, kernel.shape[0])), kernel)
+    return keras.ops.reshape(rows, (*keras.ops.shape(x)[:-1], kernel.shape[1]))
 
 
 def affine(kernels, bias=None):
@@ -110,7 +139,13 @@ def _one_dnn_fits(kernel):
     import torch
 
     on_processor = kernel.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    return on_processor and kernel.dtype == torch.float32 and torch.is_inference_mode_enabled()
+    return on_processor and kernel.dtype == torch.float32 and _without_gradient()
+
+
+def _without_gradient():
+    import torch
+
+    return not torch.is_grad_enabled()
 
 
 def _one_dnn_linear(x, weight, bias=None):

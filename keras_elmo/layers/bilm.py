@@ -212,6 +212,7 @@ class BiLM(keras.layers.Layer):
                 starts=starts,
                 places=distinct,
                 hoisted=places is None,
+                training=training,
             )
             outputs.append(y + x if self.skip_connections and k > 0 else y)
             states.append(final)

@@ -4,11 +4,11 @@ import keras
 from keras import ops
 
 from keras_elmo import backend
+from keras_elmo.backend.products import matmul_rows
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers import quantization
 from keras_elmo.layers.dense import Dense
 from keras_elmo.layers.highway import Highway
-from keras_elmo.recurrence import matmul_rows
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")

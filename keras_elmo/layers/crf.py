@@ -134,9 +134,9 @@ def _forward(emissions, mask, scores, reduce):
         x, real = slices
         onward = reduce(alpha[:, :, None] + transitions, axis=1)
         alpha = ops.where(real, x + ops.where(seen, onward, starts), alpha)
-        return (alpha, ops.logical_or(seen, real)), alpha
+        return (alpha, ops.logical_or(seen, real)), (alpha,)
 
-    (alpha, seen), alphas = loops.scan(step, (emissions, mask), _start(emissions))
+    (alpha, seen), (alphas,) = loops.scan(step, (emissions, mask), _start(emissions))
     return alpha, seen, alphas
 
 
@@ -154,11 +154,12 @@ def _decode(emissions, mask, scores):
         onward = ops.where(later[:, None], onward, ends)
         tag = argmax(alpha + onward)
         held = ops.where(real, tag, following)
-        return (held, ops.logical_or(later, real)), ops.where(real, tag, ops.zeros_like(tag))
+        tag = ops.where(real, tag, ops.zeros_like(tag))
+        return (held, ops.logical_or(later, real)), (tag,)
 
     none = ops.zeros_like(seen[:, 0])
     state = (ops.cast(none, "int32"), none)
-    _, tags = loops.scan(step, (alphas, mask), state, reverse=True)
+    _, (tags,) = loops.scan(step, (alphas, mask), state, reverse=True)
     return ops.swapaxes(tags, 0, 1), best
 
 
@@ -177,7 +178,7 @@ def _log_likelihood(emissions, mask, tags, scores):
         onward = ops.where(seen, ops.take(pairs, tag * size + new), ops.take(starts, new))
         here = ops.sum(x * ops.one_hot(new, size), axis=-1) + onward
         score = score + ops.where(real, here, ops.zeros_like(here))
-        return (score, ops.where(real, new, tag), ops.logical_or(seen, real)), score
+        return (score, ops.where(real, new, tag), ops.logical_or(seen, real)), (score,)
 
     first, unseen = _start(emissions)
     state = (first[:, 0], ops.cast(first[:, 0], "int32"), unseen[:, 0])

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_elmo.recurrence import matmul_rows
+from keras_elmo.backend.products import matmul_rows
 
 
 class Dense(keras.layers.Dense):

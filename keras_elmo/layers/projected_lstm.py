@@ -142,6 +142,7 @@ class ProjectedLSTM(keras.layers.Layer):
         starts=None,
         places=None,
         hoisted=True,
+        training=None,
     ):
         if initial_state is None:
             positions = inputs if places is None else places
@@ -157,6 +158,7 @@ class ProjectedLSTM(keras.layers.Layer):
             starts,
             places,
             hoisted,
+            training=training is True,
         )
         return outputs, list(state)
 

@@ -2,6 +2,13 @@
 
 from keras import ops
 
+from keras_elmo.backend import loops
+from keras_elmo.backend import products
+from keras_elmo.backend.custom_gradient import with_gradient
+
+LEFT_OUT = -1e30  # a logit that takes no part
+TOKENS = 256  # whose logits are computed at once
+
 
 def sampled_softmax_loss(
     inputs,
@@ -32,8 +39,80 @@ def sampled_softmax_loss(
     """
     true_logits = ops.sum(ops.multiply(inputs, ops.take(kernel, targets, axis=0)), axis=-1)
     true_logits = true_logits + ops.take(bias, targets) - target_log_counts  # (tokens,)
-    offsets = ops.take(bias, candidates) - candidate_log_counts
-    logits = ops.matmul(inputs, ops.transpose(ops.take(kernel, candidates, axis=0))) + offsets
-    hits = ops.equal(ops.expand_dims(targets, 1), ops.expand_dims(candidates, 0))
-    logits = ops.where(hits, -1e30, logits)  # (tokens, samples)
-    return ops.logaddexp(true_logits, ops.logsumexp(logits, axis=-1)) - true_logits
+    others = _log_sum_exp(
+        inputs,
+        ops.take(kernel, candidates, axis=0),
+        ops.take(bias, candidates) - candidate_log_counts,
+        targets,
+        candidates,
+    )
+    return ops.logaddexp(true_logits, others) - true_logits
+
+
+def _log_sum_exp(inputs, kernel, offsets, targets, candidates):
+    """The logarithm of sum_k exp(x w_k + offset_k), over the candidates that are not the target.
+
+    The logits of a few tokens at a time are computed, and once more for the gradient: those of
+    all are more than a cache holds, and slower to write and read than to compute.
+
+    Args:
+        inputs: (tokens, dim).
+        kernel: (samples, dim).
+        offsets: (samples,).
+        targets: (tokens,) int.
+        candidates: (samples,) int.
+
+    Returns:
+        (tokens,).
+    """
+
+    def run(inputs, kernel, offsets):
+        logits_of = products.affine([ops.transpose(kernel)], offsets)
+
+        def logits(x, targets):
+            hits = ops.equal(ops.expand_dims(targets, 1), ops.expand_dims(candidates, 0))
+            return ops.where(hits, LEFT_OUT, logits_of(x))  # (TOKENS, samples)
+
+        def forward(state, slices):
+            return state, (ops.logsumexp(logits(*slices), axis=-1),)
+
+        slices = _in_parts(inputs), _in_parts(targets)
+        zeros = ops.zeros_like(slices[0][0, :, 0])
+        _, (sums,) = loops.scan(forward, slices, (zeros,))
+
+        def pull_back(gradient):
+            parts = (*slices, sums, _in_parts(gradient))
+            d_inputs, d_kernel, d_offsets = _pull_back(logits, kernel, offsets, parts)
+            return _whole(d_inputs, inputs), d_kernel, d_offsets
+
+        return (_whole(sums, inputs),), pull_back
+
+    return with_gradient(run, inputs, kernel, offsets)[0]
+
+
+def _pull_back(logits, kernel, offsets, slices):
+    """The gradients of inputs, kernel and offsets."""
+    product = products.affine([kernel])
+
+    def step(state, slices):
+        x, targets, log_sum, gradient = slices
+        gradient = ops.expand_dims(gradient, 1)
+        shares = ops.exp(logits(x, targets) - ops.expand_dims(log_sum, 1)) * gradient
+        d_kernel = state[0] + products.matmul(ops.transpose(x), shares)
+        return (d_kernel, state[1] + ops.sum(shares, axis=0)), (product(shares),)
+
+    start = ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)
+    (d_kernel, d_offsets), (d_inputs,) = loops.scan(step, slices, start, like=(slices[0][0],))
+    return d_inputs, ops.transpose(d_kernel), d_offsets
+
+
+def _in_parts(x):
+    """(tokens, ...) as (parts, TOKENS, ...), zeros at the end."""
+    missing = -ops.shape(x)[0] % TOKENS
+    x = ops.concatenate([x, ops.zeros((missing, *x.shape[1:]), dtype=x.dtype)], axis=0)
+    return ops.reshape(x, (-1, TOKENS, *x.shape[1:]))
+
+
+def _whole(parts, inputs):
+    """(parts, TOKENS, ...) as (tokens, ...), as many as there are inputs."""
+    return ops.reshape(parts, (-1, *parts.shape[2:]))[: ops.shape(inputs)[0]]

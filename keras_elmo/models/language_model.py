@@ -1,5 +1,7 @@
 """The bidirectional language model that ELMo is pretrained as."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -44,8 +46,8 @@ class LanguageModel(keras.Model):
         encoder: turns words into the ids that `embedding` reads; `None`: a `CharacterEncoder`.
         accumulation: int, parts into which the rows of a batch are divided, one after the other,
             before the weights change; the same step in less memory.
-        remat: bool, whether the two largest intermediate values, the characters' convolutions and
-            the logits of the samples, are computed anew for the gradient instead of kept.
+        remat: bool, whether the largest intermediate values, the characters' convolutions, are
+            computed anew for the gradient instead of kept.
         **kwargs: `name`, `dtype` of every Keras model.
 
     Example:
@@ -124,7 +126,9 @@ class LanguageModel(keras.Model):
         Returns:
             The top layer of each direction, two tensors (batch, time, P), and the new state.
         """
-        embed = self._recomputed(lambda ids: self.embedding(ids, training=training), training)
+        embed = functools.partial(self.embedding, training=training)
+        if self.remat and training:
+            embed = keras.remat(embed)
         words = [embed(inputs[name]) for name in sorted(inputs) if name.startswith("char_ids")]
         words = ops.concatenate(words, axis=0)
         # The gradient of a reshape is dense; the remat of TensorFlow takes no other.
@@ -142,9 +146,6 @@ class LanguageModel(keras.Model):
             tops.append(self.output_dropout(outputs[-1], training=training))
             states.append(new)
         return tops, [ops.concatenate(part, axis=-1) for part in zip(*states, strict=True)]
-
-    def _recomputed(self, function, training):
-        return keras.remat(function) if self.remat and training else function
 
     def evaluate(self, *arguments, **kwargs):
         for variable in self.test_state:
@@ -242,9 +243,8 @@ class LanguageModel(keras.Model):
 
     def _sampled_losses(self, batch, state, kernel, bias):
         outputs, state = self(batch, state=state, training=True)
-        sampled_loss = self._recomputed(sampled_softmax_loss, training=True)
         losses = [
-            sampled_loss(
+            sampled_softmax_loss(
                 ops.reshape(ops.cast(x, "float32"), (-1, kernel.shape[1])),
                 ops.reshape(batch[f"{name}_target_rows"], (-1,)),
                 batch[f"{name}_candidate_rows"],

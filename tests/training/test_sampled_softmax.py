@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from keras_elmo import backend
 from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
 from keras_elmo.training.sampler import LogUniformSampler
 
@@ -106,3 +107,42 @@ def test_a_seed_decides_the_sample():
     one, other = (sampler.sample(np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(one[0], other[0])
     assert one[1] == other[1]
+
+
+@pytest.mark.parametrize("tokens", [30, 600])
+def test_gradient_is_that_of_the_formula(tokens):
+    """Also for more tokens than are computed at once, and candidates that are targets."""
+    rng = np.random.default_rng(2)
+    x, kernel = rng.normal(size=(tokens, 8)), rng.normal(size=(50, 8))
+    bias, wanted = rng.normal(size=50), rng.normal(size=tokens)
+    targets, candidates = rng.integers(0, 50, tokens), rng.permutation(50)[:20]
+    counts, candidate_counts = rng.normal(size=tokens), rng.normal(size=20)
+    ints = [array.astype("int32") for array in (targets, candidates)]
+
+    def weighted(*tensors):
+        found = sampled_softmax_loss(
+            tensors[0],
+            *(ops.convert_to_tensor(array) for array in ints),
+            ops.convert_to_tensor(counts.astype("float32")),
+            ops.convert_to_tensor(candidate_counts.astype("float32")),
+            *tensors[1:],
+        )
+        return ops.sum(found * ops.convert_to_tensor(wanted.astype("float32"))), ()
+
+    given = [ops.convert_to_tensor(array.astype("float32")) for array in (x, kernel, bias)]
+    _, _, found = backend.gradients(weighted, keras.Sequential(), [], given)
+
+    true = np.exp((x * kernel[targets]).sum(1) + bias[targets] - counts)
+    others = np.exp(x @ kernel[candidates].T + bias[candidates] - candidate_counts)
+    others[targets[:, None] == candidates] = 0
+    total = true + others.sum(1)
+    shares = others / total[:, None] * wanted[:, None]
+    d_true = (true / total - 1) * wanted
+    d_kernel, d_bias = np.zeros_like(kernel), np.zeros_like(bias)
+    np.add.at(d_kernel, targets, d_true[:, None] * x)
+    np.add.at(d_bias, targets, d_true)
+    d_kernel[candidates] += shares.T @ x
+    d_bias[candidates] += shares.sum(0)
+    expected = d_true[:, None] * kernel[targets] + shares @ kernel[candidates], d_kernel, d_bias
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ops.convert_to_numpy(one), other, rtol=1e-4, atol=1e-4)
