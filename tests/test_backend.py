@@ -10,13 +10,13 @@ from keras_elmo.backend import loops
 def step(state, slices):
     (total,) = state
     total = 2 * total + slices[0]
-    return (total,), total
+    return (total,), (total,)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_scan(reverse):
     x = np.arange(6, dtype="float32").reshape(3, 2)
-    state, outputs = loops.scan(
+    state, (outputs,) = loops.scan(
         step, (ops.convert_to_tensor(x),), (ops.ones((2,)),), reverse=reverse
     )
     total, expected = np.ones(2), np.zeros((3, 2))
@@ -27,7 +27,7 @@ def test_scan(reverse):
 
 
 def test_scan_over_nothing():
-    state, outputs = loops.scan(step, (ops.zeros((0, 2)),), (ops.ones((2,)),))
+    state, (outputs,) = loops.scan(step, (ops.zeros((0, 2)),), (ops.ones((2,)),))
     assert outputs.shape == (0, 2)
     np.testing.assert_array_equal(ops.convert_to_numpy(state[0]), [1, 1])
 

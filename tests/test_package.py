@@ -24,6 +24,7 @@ ENCODERS = {"text.character_encoder", "text.vocabulary_encoder"}
 ORDER = [
     {"default_backend", "errors", "files", "version", "text.characters", *ENCODERS},
     {"backend"},
+    {"backpropagation"},
     {"recurrence"},
     {"layers", "optimizers"},
     {"models"},

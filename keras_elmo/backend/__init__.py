@@ -97,12 +97,12 @@ def _tensorflow_jit(function, layer, frozen):
 def _torch_jit(function, layer, frozen):
     import torch
 
-    from keras_elmo.backend import products
+    from keras_elmo.backend.layouts import kept_layouts
 
     layouts = {} if frozen else None
 
     def run(*arrays):
-        with torch.inference_mode(), products.kept_layouts(layouts):
+        with torch.inference_mode(), kept_layouts(layouts):
             return function(*keras.tree.map_structure(keras.ops.convert_to_tensor, arrays))
 
     return run

@@ -1,11 +1,9 @@
 """Products of matrices, and what PyTorch does better by hand."""
 
-from contextlib import contextmanager
-from contextvars import ContextVar
-
 import keras
 
 from keras_elmo import backend
+from keras_elmo.backend.layouts import LAYOUTS
 
 
 def lstm_step_in_place(gates):
@@ -99,27 +97,10 @@ def _below_each_other(kernels):
     return kernels[0] if len(kernels) == 1 else keras.ops.concatenate(kernels, axis=0)
 
 
-_layouts = ContextVar("layouts", default=None)
-
-
-@contextmanager
-def kept_layouts(layouts):
-    """Keeps what `affine` makes of the weights of a model, for weights that do not change.
-
-    Args:
-        layouts: a dict, the same whenever the same model runs, or `None` to keep nothing.
-    """
-    token = _layouts.set(layouts)
-    try:
-        yield
-    finally:
-        _layouts.reset(token)
-
-
 def _one_dnn_layout(kernels):
     import torch
 
-    layouts = _layouts.get()
+    layouts = LAYOUTS.get()
     key = tuple(map(id, kernels))
     if layouts is not None and key in layouts:
         return layouts[key]

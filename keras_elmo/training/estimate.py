@@ -2,9 +2,10 @@
 
 import time
 
-import keras
 import numpy as np
 from keras import ops
+
+from keras_elmo import backend
 
 SECONDS = 0.2  # for which the speed of the machine is measured
 WORD_POSITIONS = 16  # of most words, see `windows.WIDTHS`
@@ -36,7 +37,7 @@ def estimate(model, recipe, steps):
     products = tokens * (lstm + characters + 2 * samples * bilm.output_dim)
     seconds = 6 * products / (SHARE_OF_PEAK * _operations_per_second())
     time_steps = 2 * bilm.num_layers * recipe.unroll * recipe.accumulation
-    seconds += time_steps * TIME_STEP_SECONDS.get(keras.backend.backend(), 0)
+    seconds += time_steps * TIME_STEP_SECONDS.get(backend.BACKEND, 0)
 
     slots = 3 if recipe.optimizer == "adamw" else 2  # with the weights themselves
     weights = model.count_params() * slots
