@@ -167,7 +167,8 @@ def _train(task, data, variant, seed, tiny, output, settings):
     if task.finish is not None:
         task.finish(model, data["test"][0], folder)
     first = next(iter(scores))
-    best = {f"dev_{first}": max(found) for found in [history.history.get(f"val_{first}")] if found}
+    held_out = history.history.get(f"val_{first}")
+    best = {f"dev_{first}": max(held_out)} if held_out else {}
     return {**scores, **best, "seconds": time.perf_counter() - started}
 
 

@@ -9,6 +9,20 @@ from keras_elmo.backend.custom_gradient import with_gradient
 FORGET_BIAS = 1.0  # added when it runs; published files do not store it
 
 
+def new_state(gates, c, project, cell_clip, projection_clip):
+    """The new `h` and `c` of a step, from the activated gates; see `recurrence.lstm_step`."""
+    i, j, f, o = gates
+    c = f * c + i * j
+    if cell_clip is not None:
+        c = ops.clip(c, -cell_clip, cell_clip)
+    h = o * products.tanh(c)
+    if project is not None:
+        h = project(h)
+        if projection_clip is not None:
+            h = ops.clip(h, -projection_clip, projection_clip)
+    return h, c
+
+
 def lstm_with_gradient(inputs, state, weights, clips, go_backwards=False):
     """Runs the LSTM as `recurrence.lstm` does, over unmasked inputs, for training.
 
@@ -50,7 +64,6 @@ def lstm_with_gradient(inputs, state, weights, clips, go_backwards=False):
 
 def _forward(x, h, c, kernel, recurrent_kernel, bias, *projection_kernel, clips, go_backwards):
     """The last cell, and of all steps the outputs, cells and the four activated gates."""
-    cell_clip, projection_clip = clips
     x = products.matmul_rows(x, kernel)
     recurrent = products.affine([recurrent_kernel], bias)
     project = [products.affine([kernel]) for kernel in projection_kernel]
@@ -59,16 +72,9 @@ def _forward(x, h, c, kernel, recurrent_kernel, bias, *projection_kernel, clips,
         h, c = state
         z = recurrent(h)
         z += slices[0]  # where tensors can be changed, this takes no new memory
-        i, j, f, o = products.activated_gates(z, FORGET_BIAS)
-        c = f * c + i * j
-        if cell_clip is not None:
-            c = ops.clip(c, -cell_clip, cell_clip)
-        h = o * products.tanh(c)
-        if project:
-            h = project[0](h)
-            if projection_clip is not None:
-                h = ops.clip(h, -projection_clip, projection_clip)
-        return (h, c), (h, c, i, j, f, o)
+        gates = products.activated_gates(z, FORGET_BIAS)
+        h, c = new_state(gates, c, project[0] if project else None, *clips)
+        return (h, c), (h, c, *gates)
 
     (_, last), kept = loops.scan(step, (x,), (h, c), go_backwards, like=(h, *[c] * 5))
     return last, kept

@@ -7,6 +7,7 @@ from keras_elmo.backend import loops
 from keras_elmo.backend import products
 from keras_elmo.backpropagation import FORGET_BIAS
 from keras_elmo.backpropagation import lstm_with_gradient
+from keras_elmo.backpropagation import new_state
 
 
 def lstm_step(gates, c, project, cell_clip, projection_clip):
@@ -29,16 +30,8 @@ def lstm_step(gates, c, project, cell_clip, projection_clip):
     in_place = products.lstm_step_in_place(gates)
     if in_place is not None:
         return in_place(gates, c, project, cell_clip, projection_clip, FORGET_BIAS)
-    i, j, f, o = ops.split(gates, 4, axis=-1)
-    c = ops.sigmoid(f + FORGET_BIAS) * c + ops.sigmoid(i) * ops.tanh(j)
-    if cell_clip is not None:
-        c = ops.clip(c, -cell_clip, cell_clip)
-    h = ops.sigmoid(o) * ops.tanh(c)
-    if project is not None:
-        h = project(h)
-        if projection_clip is not None:
-            h = ops.clip(h, -projection_clip, projection_clip)
-    return h, c
+    gates = products.activated_gates(gates, FORGET_BIAS)
+    return new_state(gates, c, project, cell_clip, projection_clip)
 
 
 def projection(kernel):

@@ -70,3 +70,13 @@ def test_frozen_weights_are_laid_out_once(layer, monkeypatch):
     for _ in range(3):
         compiled(X)
     assert len(made) == 1
+
+
+@pytest.mark.torch
+def test_small_numbers_keep_their_tanh_in_half_precision():
+    import torch
+
+    gates = torch.full((1, 4), 1e-3, dtype=torch.bfloat16)
+    with torch.no_grad():
+        assert float(products.tanh(gates)[0, 0]) == pytest.approx(1e-3, rel=1e-2)
+        assert float(products.activated_gates(gates, 1.0)[1]) == pytest.approx(1e-3, rel=1e-2)

@@ -44,7 +44,7 @@ def _torch_lstm_step(gates, c, project, cell_clip, projection_clip, forget_bias)
 
 def tanh(x):
     """The hyperbolic tangent; for PyTorch without gradients by its sigmoid."""
-    if backend.BACKEND == "torch" and _without_gradient():
+    if _torch_float32_alone(x):
         return x.mul(2).sigmoid_().mul_(2).sub_(1)
     return keras.ops.tanh(x)
 
@@ -55,7 +55,7 @@ def activated_gates(z, forget_bias):
     PyTorch does it where they lie; they are not to be used again.
     """
     i, j, f, o = keras.ops.split(z, 4, axis=-1)
-    if backend.BACKEND == "torch" and _without_gradient():
+    if _torch_float32_alone(z):
         f.add_(forget_bias)
         j.mul_(2)
         z.sigmoid_()
@@ -63,6 +63,18 @@ def activated_gates(z, forget_bias):
         return i, j, f, o
     sigmoid = keras.ops.sigmoid
     return sigmoid(i), keras.ops.tanh(j), sigmoid(f + forget_bias), sigmoid(o)
+
+
+def _torch_float32_alone(x):
+    """Whether it is float32 of PyTorch, without gradients: it may then be overwritten.
+
+    In half precision 2 sigmoid(2 x) - 1 would be too coarse for tanh(x).
+    """
+    if backend.BACKEND != "torch":
+        return False
+    import torch
+
+    return x.dtype == torch.float32 and not torch.is_grad_enabled()
 
 
 def matmul(x, kernel):
@@ -115,18 +127,11 @@ def _one_dnn_fits(kernel):
 
     It multiplies by MKL if not asked, which is half as fast on processors of other makers.
     """
-    if backend.BACKEND != "torch":
+    if not _torch_float32_alone(kernel):
         return False
     import torch
 
-    on_processor = kernel.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    return on_processor and kernel.dtype == torch.float32 and _without_gradient()
-
-
-def _without_gradient():
-    import torch
-
-    return not torch.is_grad_enabled()
+    return kernel.device.type == "cpu" and torch.backends.mkldnn.is_available()
 
 
 def _one_dnn_linear(x, weight, bias=None):
