@@ -53,9 +53,9 @@ def test_training_goes_on_from_a_checkpoint(checkpoint, tmp_path):
     text.write_text("the cat sat\n" * 20)
     recipe = Recipe(batch_size=2, unroll=5, num_samples=8, max_steps=1, learning_rate=0.0)
     quiet = {"report": lambda line: None}
-    pretrain([str(text)], tmp_path / "model", recipe, init_from=checkpoint, **quiet)
+    pretrain([str(text)], tmp_path / "trained", recipe, init_from=checkpoint, **quiet)
     (before, words), (after, new) = map(
-        language_model.load_language_model, (checkpoint, tmp_path / "model")
+        language_model.load_language_model, (checkpoint, tmp_path / "trained")
     )
     assert words.words == new.words
     for one, other in zip(before.get_weights(), after.get_weights(), strict=True):
