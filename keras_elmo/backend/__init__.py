@@ -91,7 +91,15 @@ def _jax_jit(function, layer, frozen):
 def _tensorflow_jit(function, layer, frozen):
     import tensorflow as tf
 
-    return tf.function(function, jit_compile=True)
+    programs = {}
+
+    def run(*arrays):
+        shapes = tuple((x.dtype, *x.shape) for x in tf.nest.flatten(arrays))
+        if shapes not in programs:  # one function for all shapes warns that it has so many
+            programs[shapes] = tf.function(function, jit_compile=True)
+        return programs[shapes](*arrays)
+
+    return run
 
 
 def _torch_jit(function, layer, frozen):
