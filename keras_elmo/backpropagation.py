@@ -23,8 +23,8 @@ def new_state(gates, c, project, cell_clip, projection_clip):
     return h, c
 
 
-def lstm_with_gradient(inputs, state, weights, clips, go_backwards=False):
-    """Runs the LSTM as `recurrence.lstm` does, over unmasked inputs, for training.
+def lstm_with_gradient(inputs, mask, state, weights, clips, go_backwards=False):
+    """Runs the LSTM as `recurrence.lstm` does, for training; time is the first axis here.
 
     Automatic differentiation multiplies for the gradient of the weights in every step of the loop.
     Here the loop back through time makes the gradients of the gates alone,
@@ -35,63 +35,77 @@ def lstm_with_gradient(inputs, state, weights, clips, go_backwards=False):
         dh = dz R^T                                        dc = dc_raw f
 
     and those of the weights follow by one product over all steps: d[W ; R] = sum [x ; h]^T dz,
-    dWp = sum (o tanh(c'))^T dh_raw. The four gates are kept apart: compilers write tensors that
-    are put together from parts number by number.
+    dWp = sum (o tanh(c'))^T dh_raw. A masked position hands dh' and dc' on as they are, and all
+    of its own are 0. The four gates are kept apart: compilers write tensors that are put together
+    from parts number by number.
 
     Args:
-        inputs: (time, batch, input_dim), at least one step.
+        inputs: (time, batch, input_dim), at least one step; finite where masked.
+        mask: (time, batch) bool, or `None`.
         state: `(h, c)`, of shapes (batch, projection_dim) and (batch, units).
         weights: `(kernel, recurrent_kernel, bias, projection_kernel)`; the last may be `None`.
         clips: `(cell_clip, projection_clip)`.
         go_backwards: read from the last position to the first.
 
     Returns:
-        The outputs (time, batch, projection_dim) and the final `(h, c)`.
+        The outputs (time, batch, projection_dim), at a masked position those before it, and the
+        final `(h, c)`.
     """
     tensors = [inputs, *state, *(w for w in weights if w is not None)]
+    marks = [] if mask is None else [ops.cast(mask[..., None], inputs.dtype)]
+    count = len(tensors)
 
-    def run(*tensors):
-        c, kept = _forward(*tensors, clips=clips, go_backwards=go_backwards)
+    def run(*given):
+        tensors, marks = given[:count], given[count:]
+        c, kept = _forward(marks, *tensors, clips=clips, go_backwards=go_backwards)
 
         def pull_back(d_outputs, d_c):
-            return _backward(d_outputs, d_c, tensors, kept, clips, go_backwards)
+            found = _backward(d_outputs, d_c, tensors, (*kept, *marks), clips, go_backwards)
+            return (*found, *map(ops.zeros_like, marks))
 
         return (kept[0], c), pull_back
 
-    outputs, c = with_gradient(run, *tensors)
+    outputs, c = with_gradient(run, *tensors, *marks)
     return outputs, (outputs[0 if go_backwards else -1], c)
 
 
-def _forward(x, h, c, kernel, recurrent_kernel, bias, *projection_kernel, clips, go_backwards):
+def _forward(
+    marks, x, h, c, kernel, recurrent_kernel, bias, *projection_kernel, clips, go_backwards
+):
     """The last cell, and of all steps the outputs, cells and the four activated gates."""
     x = products.matmul_rows(x, kernel)
     recurrent = products.affine([recurrent_kernel], bias)
     project = [products.affine([kernel]) for kernel in projection_kernel]
 
     def step(state, slices):
-        h, c = state
-        z = recurrent(h)
+        z = recurrent(state[0])
         z += slices[0]  # where tensors can be changed, this takes no new memory
         gates = products.activated_gates(z, FORGET_BIAS)
-        h, c = new_state(gates, c, project[0] if project else None, *clips)
-        return (h, c), (h, c, *gates)
+        new = new_state(gates, state[1], project[0] if project else None, *clips)
+        for real in slices[1:]:
+            new = tuple(ops.where(real > 0, *pair) for pair in zip(new, state, strict=True))
+        return new, (*new, *gates)
 
-    (_, last), kept = loops.scan(step, (x,), (h, c), go_backwards, like=(h, *[c] * 5))
+    (_, last), kept = loops.scan(step, (x, *marks), (h, c), go_backwards, like=(h, *[c] * 5))
     return last, kept
 
 
 def _backward(d_outputs, d_c, tensors, kept, clips, go_backwards):
     """The gradients of all tensors of `_forward`."""
     x, h0, c0, kernel, recurrent_kernel, _, *projection_kernel = tensors
-    outputs, cells, *_ = kept
+    outputs, cells = kept[:2]
     cell_clip, projection_clip = clips[0], clips[1] if projection_kernel else None
     recurrent = [products.affine([part]) for part in _transposed_parts(recurrent_kernel)]
     project = [products.affine([ops.transpose(kernel)]) for kernel in projection_kernel]
 
     def step(gradients, slices):
         d_h, d_c = gradients
-        d_output, before, h, c, i, j, f, o = slices
-        d_raw = _inside(d_output + d_h, h, projection_clip)
+        d_output, before, h, c, i, j, f, o, *marks = slices
+        d_h += d_output
+        handed_on = [((1 - real) * d_h, (1 - real) * d_c) for real in marks]
+        for real in marks:
+            d_h, d_c = real * d_h, real * d_c
+        d_raw = _inside(d_h, h, projection_clip)
         d_m = project[0](d_raw) if project else d_raw
         squashed = products.tanh(c)
         m = o * squashed
@@ -104,6 +118,8 @@ def _backward(d_outputs, d_c, tensors, kept, clips, go_backwards):
             d_m * m * (1 - o),
         )
         d_h = sum(product(part) for product, part in zip(recurrent, d_z, strict=True))
+        for past_h, past_c in handed_on:
+            d_h, d_f = d_h + past_h, d_f + past_c
         return (d_h, d_f), (*d_z, d_raw, m)
 
     start = ops.zeros_like(h0), d_c

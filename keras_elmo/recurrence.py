@@ -111,19 +111,17 @@ def lstm(
             multiplied once, however often it stands there.
         hoisted: bool, whether the inputs of all steps are multiplied by their kernel in one
             product before the loop (`gates_hoisted`, or else `gates_in_loop`).
-        training: bool, whether the gradient is wanted: without marks it goes by
-            `lstm_with_gradient`, which gives the same in less time.
+        training: bool, whether the gradient is wanted: where all rows read inputs of their own
+            from end to end, it goes by `lstm_with_gradient`, which gives the same in less time.
 
     Returns:
         The outputs (batch, time, projection_dim) and the final `(h, c)`.
     """
-    if training and mask is None and starts is None and places is None:
-        inputs = ops.swapaxes(inputs, 0, 1)
-        outputs, state = lstm_with_gradient(inputs, state, weights, clips, go_backwards)
-        return ops.swapaxes(outputs, 0, 1), state
     *gate_weights, projection_kernel = weights
     if mask is not None and places is None:  # a NaN in the padding would reach the gradient
         inputs = ops.where(mask[..., None], inputs, ops.zeros_like(inputs))
+    if training and starts is None and places is None:
+        return _lstm_for_training(inputs, mask, state, weights, clips, go_backwards)
     if places is not None:
         read, gates = gates_hoisted(inputs, *gate_weights, ops.swapaxes(places, 0, 1))
     else:
@@ -147,3 +145,13 @@ def lstm(
     marks = (ops.swapaxes(x, 0, 1)[..., None] for x in (mask, starts) if x is not None)
     state, (outputs,) = loops.scan(step, (read, *marks), initial, reverse=go_backwards)
     return ops.swapaxes(outputs, 0, 1), state
+
+
+def _lstm_for_training(inputs, mask, state, weights, clips, go_backwards):
+    inputs = ops.swapaxes(inputs, 0, 1)
+    marks = None if mask is None else ops.swapaxes(mask, 0, 1)
+    outputs, state = lstm_with_gradient(inputs, marks, state, weights, clips, go_backwards)
+    outputs = ops.swapaxes(outputs, 0, 1)
+    if mask is not None:
+        outputs = ops.where(mask[..., None], outputs, ops.zeros_like(outputs))
+    return outputs, state

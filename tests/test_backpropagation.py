@@ -22,13 +22,16 @@ def tensors(time, projection_dim, seed=1):
     return [rng.normal(0, 0.5, shape).astype("float32") for shape in shapes]
 
 
-def run(arrays, training, clips, backwards=False):
+MASK = np.array([[False, True, True, False, False], [True, True, False, True, True]])
+
+
+def run(arrays, training, clips, backwards=False, mask=None):
     """A number that depends on all outputs, and its gradient with respect to every tensor."""
 
     def loss(x, h, c, *weights):
         weights = [*weights, None][:4]
         outputs, state = recurrence.lstm(
-            x, None, [h, c], weights, clips, backwards, training=training
+            x, mask, [h, c], weights, clips, backwards, training=training
         )
         numbers = [ops.sum(ops.sin(3.0 * part + 0.1)) for part in (outputs, *state)]
         return numbers[0] + 2.0 * numbers[1] + 3.0 * numbers[2], outputs
@@ -42,11 +45,11 @@ def run(arrays, training, clips, backwards=False):
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("clips", [CLIPS, (None, None)])
 @pytest.mark.parametrize("projection_dim", [4, None])
-@pytest.mark.parametrize("time", [1, 5])
-def test_equals_automatic_differentiation(time, projection_dim, clips, backwards):
+@pytest.mark.parametrize(("time", "mask"), [(1, None), (5, None), (5, MASK), (5, ~MASK)])
+def test_equals_automatic_differentiation(time, mask, projection_dim, clips, backwards):
     arrays = tensors(time, projection_dim)
-    by_hand = run(arrays, True, clips, backwards)
-    automatic = run(arrays, False, clips, backwards)
+    by_hand = run(arrays, True, clips, backwards, mask)
+    automatic = run(arrays, False, clips, backwards, mask)
     for found, expected in zip(by_hand, automatic, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
