@@ -139,7 +139,7 @@ def tagger(data, seeds):
     with tempfile.TemporaryDirectory() as folder:
         parts = {f"--{part}": data / f"{part}.bio" for part in ("train", "dev", "test")}
         options = {**parts, "--output": folder, "--seeds": seeds}
-        script = [sys.executable, EXAMPLE, *chain.from_iterable(options.items())]
+        script = [sys.executable, EXAMPLE, "--alone", *chain.from_iterable(options.items())]
         subprocess.run([*map(str, script)], check=True)
         script = [sys.executable, "tagger.py", Path(folder, "frozen", "model"), data / "test.bio"]
         results = report.measure(*script, backend="tensorflow")

@@ -9,8 +9,6 @@ A first line with the names of the columns, then a pair a line, with tabs betwee
 of GLUE.
 """
 
-import re
-
 import click
 from ner import plot
 from runner import Command
@@ -19,6 +17,7 @@ from runner import options
 from runner import run
 
 from keras_elmo import tasks
+from keras_elmo.text.spans import split_words
 
 METRICS = {
     "MRPC": ["accuracy_f1", "accuracy", "f1"],
@@ -30,7 +29,6 @@ TINY = [
     (("The sun shines .", "It is dry ."), "yes"),
     (("The sun shines .", "It is wet ."), "no"),
 ]
-MARKS = re.compile(r"\w+|[^\w\s]")
 
 
 def task(glue=None, columns=("sentence1", "sentence2"), label="label", numbers=False):
@@ -42,7 +40,7 @@ def task(glue=None, columns=("sentence1", "sentence2"), label="label", numbers=F
             pairs, labels = tasks.read_glue(path, glue, strict)
         else:
             pairs, labels = tasks.read_table(path, columns, label, numbers, strict)
-        return [tuple(map(MARKS.findall, pair)) for pair in pairs], labels
+        return [tuple(map(split_words, pair)) for pair in pairs], labels
 
     def make(features, labels, units=128):
         labels = None if numbers else labels

@@ -81,7 +81,8 @@ def options(function):
             help="What of ELMo is used; may be repeated. [frozen]",
         ),
         click.option("--place", default="input", type=click.Choice(["input", "output", "both"])),
-        click.option("--beside", is_flag=True, help="Word and character vectors beside ELMo."),
+        click.option("--alone", is_flag=True, help="No word and character vectors beside ELMo."),
+        click.option("--elmo-dropout", default=0.2, show_default=True, help="Share dropped."),
         click.option("--adapt", "adapted", is_flag=True, help="First read the training text."),
         click.option("--seeds", default=1, show_default=True, help="Runs of each variant."),
         click.option("--epochs", type=int, help="Epochs; the default is the task's."),
@@ -178,22 +179,21 @@ def _fit_options(task, variant, settings):
     return {**task.fit, **tuned, **given}
 
 
-def make_features(task, train, variant, tiny, model, place, beside, adapted, **_):
+def make_features(task, train, variant, tiny, model, place, alone, elmo_dropout, adapted, **_):
     """The `TokenFeatures` of a variant."""
     texts = [text for example in train[0] for text in task.sentences(example)]
     tokens = [text.split() if isinstance(text, str) else text for text in texts]
-    words = None
-    if variant == "none" or beside or place == "output":
-        words = tasks.frequent_words(tokens)
     if variant == "none":
-        return tasks.TokenFeatures(words=words)
-    alone = variant.startswith("layer")
-    options = {"dropout": 0.5, "mix_regularizer": None if alone else keras.regularizers.L2(1e-3)}
+        return tasks.TokenFeatures(words=tasks.frequent_words(tokens))
+    words = None if alone and place != "output" else tasks.frequent_words(tokens)
+    one_layer = variant.startswith("layer")
+    penalty = None if one_layer else keras.regularizers.L2(1e-3)
+    options = {"dropout": elmo_dropout, "mix_regularizer": penalty}
     elmo = tiny_elmo(**options) if tiny else keras_elmo.load(model, **options)
     if adapted:
         adapt(elmo, tokens, epochs=1)
     features = tasks.TokenFeatures(elmo, words, place)
-    if alone:
+    if one_layer:
         choose_layer(features, int(variant.removeprefix("layer")))
     return features
 

@@ -10,7 +10,7 @@ from runner import command
 
 from keras_elmo import tasks
 from keras_elmo.tasks import plots
-from keras_elmo.tasks.span_extractor import spans_of
+from keras_elmo.text.spans import split_words
 
 TINY = [
     ("Who sang?", "On Monday Anna sang in Paris.", "Anna"),
@@ -34,7 +34,7 @@ def tiny():
 def sentences(example):
     """The tokens of the question and of its text."""
     texts = example if isinstance(example, tuple) else (example.question, example.context)
-    return [[text[a:b] for a, b in spans_of(text)] for text in texts]
+    return list(map(split_words, texts))
 
 
 def finish(model, examples, folder):

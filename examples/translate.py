@@ -14,6 +14,7 @@ from runner import run
 import keras_elmo
 from keras_elmo import tasks
 from keras_elmo.tasks.seq2seq import words_of
+from keras_elmo.text.spans import split_words
 
 TINY = [
     ("It rains .", "Il pleut."),
@@ -26,7 +27,7 @@ TINY = [
 def read(path, strict):
     """The tokens of the sources, and the translations."""
     sources, translations = tasks.read_parallel(path, strict)
-    return [words_of(text) for text in sources], translations
+    return list(map(split_words, sources)), translations
 
 
 def task(writer=None):

@@ -14,7 +14,6 @@ from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks.beam_search import beam_search
-from keras_elmo.tasks.span_extractor import TOKEN
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.characters import BOS
 from keras_elmo.text.characters import EOS
@@ -218,7 +217,7 @@ def words_of(text):
         >>> words_of("Horses, too.")
         ['Horses', ',', 'too', '.']
     """
-    return TOKEN.findall(text)
+    return re.findall(r"\w+|[^\w\s]", text)
 
 
 def text_of(words):

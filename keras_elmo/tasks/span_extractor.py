@@ -1,7 +1,6 @@
 """Answers to questions: spans of a text."""
 
 import dataclasses
-import re
 
 import keras
 import numpy as np
@@ -16,8 +15,9 @@ from keras_elmo.tasks import metrics
 from keras_elmo.tasks.batches import Batches
 from keras_elmo.tasks.readers.squad import Question
 from keras_elmo.tasks.task_model import TaskModel
+from keras_elmo.text.spans import spans_of
+from keras_elmo.text.spans import split_words
 
-TOKEN = re.compile(r"\w+|[^\w\s]")
 NEVER = -1e4
 CANDIDATES = 20  # spans of a window that are kept
 
@@ -30,16 +30,6 @@ class Answer:
     start: int
     end: int
     score: float
-
-
-def spans_of(text):
-    """The tokens of a text, words and single marks, as `(start, end)` offsets.
-
-    Example:
-        >>> spans_of("It's 5.")
-        [(0, 2), (2, 3), (3, 4), (5, 6), (6, 7)]
-    """
-    return [match.span() for match in TOKEN.finditer(text)]
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -137,8 +127,8 @@ class SpanExtractor(TaskModel):
                 here = spans[first : first + self.window]
                 windows.append(
                     {
-                        "context": [context[a:b] for a, b in here],
-                        "question": [question[a:b] for a, b in spans_of(question)],
+                        "context": [context[a:b].replace("’", "'") for a, b in here],
+                        "question": split_words(question),
                         "spans": here,
                         "text": context,
                         "example": number,

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.torch
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RUN = {
     "ner": ["--variant", "none", "--variant", "tuned", "--seeds", "2"],
-    "pos": ["--place", "both", "--beside"],
+    "pos": ["--place", "both", "--alone"],
     "sentiment": ["--variant", "layer1", "--adapt"],
     "pairs": ["--glue", "STS-B"],
     "squad": [],
