@@ -2,6 +2,7 @@
 
 import tempfile
 
+from keras_elmo.errors import ElmoError
 from keras_elmo.export import graph
 from keras_elmo.files import replaced
 
@@ -28,7 +29,8 @@ def save(model, path, weights="int8", outputs=graph.OUTPUTS, lengths=None):
             CompiledModel needs them. They share the weights.
 
     Raises:
-        ElmoError: if the path is taken or has another ending, or an option is unknown.
+        ElmoError: if the path is taken or has another ending, or an option is unknown, or
+            a length below 1.
 
     Example:
         >>> litert.save(keras_elmo.load(), "elmo.tflite", outputs=["mix"])
@@ -36,6 +38,8 @@ def save(model, path, weights="int8", outputs=graph.OUTPUTS, lengths=None):
     tf = graph.tensorflow()
     path = graph.check_target(path, ".tflite")
     graph.check_choice("weights", weights, WEIGHTS)
+    if min(lengths or [1]) < 1:
+        raise ElmoError(f"lengths must be at least 1, not {min(lengths)}")
     times = {f"length_{n}": n for n in lengths or ()} or {"serving_default": None}
     shapes = [(1, time) for time in times.values()]
     module, functions = graph.traced(model, outputs, shapes)

@@ -128,6 +128,7 @@ def test_refuses_what_it_cannot_do(elmo, tmp_path):
         ((elmo, tmp_path / "elmo.bin"), "must end in .tflite"),
         ((elmo, free, "int4"), "int8, float16, float32, not 'int4'"),
         ((elmo, free, "int8", ["bottom"]), "mix, top, all, not 'bottom'"),
+        ((elmo, free, "int8", ["mix"], [8, 0]), "at least 1, not 0"),
         ((words, free), "must read character ids"),
         ((small, free), "a model that `quantize` made smaller"),
     ]:
