@@ -158,7 +158,7 @@ class ProjectedLSTM(keras.layers.Layer):
             starts,
             places,
             hoisted,
-            training=training is True,
+            training=training is True and self.trainable,  # frozen it gives the same to the bit
         )
         return outputs, list(state)
 
