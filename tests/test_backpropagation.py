@@ -10,6 +10,7 @@ from keras_elmo import recurrence
 
 BATCH, INPUT_DIM, UNITS = 2, 3, 6
 CLIPS = (0.4, 0.2)
+MASK = np.array([[False, True, True, False, False], [True, True, False, True, True]])
 
 
 def tensors(time, projection_dim, seed=1):
@@ -20,9 +21,6 @@ def tensors(time, projection_dim, seed=1):
     shapes += [(INPUT_DIM, 4 * UNITS), (hidden, 4 * UNITS), (4 * UNITS,)]
     shapes += [(UNITS, projection_dim)] if projection_dim else []
     return [rng.normal(0, 0.5, shape).astype("float32") for shape in shapes]
-
-
-MASK = np.array([[False, True, True, False, False], [True, True, False, True, True]])
 
 
 def run(arrays, training, clips, backwards=False, mask=None):

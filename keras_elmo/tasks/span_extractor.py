@@ -121,15 +121,15 @@ class SpanExtractor(TaskModel):
         windows = []
         for number, example in enumerate(examples):
             question, context = _parts(example)
-            spans = spans_of(context)
+            spans, words, asked = spans_of(context), split_words(context), split_words(question)
             last = max(1, len(spans) - self.window // 2)
             for first in range(0, last, max(1, self.window // 2)):
-                here = spans[first : first + self.window]
+                here = slice(first, first + self.window)
                 windows.append(
                     {
-                        "context": [context[a:b].replace("’", "'") for a, b in here],
-                        "question": split_words(question),
-                        "spans": here,
+                        "context": words[here],
+                        "question": asked,
+                        "spans": spans[here],
                         "text": context,
                         "example": number,
                     }
