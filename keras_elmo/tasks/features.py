@@ -113,12 +113,13 @@ class TokenFeatures(keras.layers.Layer):
         Args:
             sentences: lists of tokens.
             layers: the biLM's layers for each, (L + 1, tokens, 2P); `None`: they are computed
-                from `char_ids` by the model.
+                from `char_ids` by the model. Where there are no `word_ids`, `char_ids` are given
+                with them, for `exact_matches`.
         """
         inputs = {}
         if layers is not None:
             inputs["layers"], inputs["mask"] = _stack(layers)
-        elif self.elmo is not None:
+        if self.elmo is not None and (layers is None or self.words is None):
             inputs["char_ids"] = self.elmo.encoder.encode_batch(sentences)
         if self.words is not None:
             length = self.word_embedding.characters.max_word_length
@@ -198,6 +199,28 @@ def as_features(features):
     if isinstance(features, Elmo):
         return TokenFeatures(features)
     raise TypeError(f"Expected TokenFeatures or an Elmo, got {type(features).__name__}.")
+
+
+def exact_matches(first, second):
+    """Which words stand in the other text too, letter for letter as far as ids go.
+
+    Without it a model has to learn from few examples that a word is the same as itself.
+
+    Args:
+        first: dict of tensors, from `TokenFeatures.encode`.
+        second: likewise, of the other texts.
+
+    Returns:
+        (batch, time of the first, 1) bool, and the same of the second.
+
+    Reference:
+        Chen et al. (2017), Reading Wikipedia to answer open-domain questions, section 3.2.
+    """
+    name = "word_ids" if "word_ids" in first else "char_ids"
+    one, other = first[name][:, :, None], second[name][:, None]
+    same = ops.all(ops.equal(one, other), axis=-1)
+    same = ops.logical_and(same, ops.any(ops.greater(one, 0), axis=-1))  # padding is no word
+    return ops.any(same, axis=2)[..., None], ops.any(same, axis=1)[..., None]
 
 
 def frequent_words(sentences, min_count=2):

@@ -8,16 +8,18 @@ from keras_elmo.layers.attention import masked_mean
 from keras_elmo.layers.attention import masked_softmax
 from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
 from keras_elmo.tasks.classifier import Classifier
+from keras_elmo.tasks.features import exact_matches
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
 class PairClassifier(Classifier):
     """Compares two sentences word by word: entailment, paraphrase, similarity (ESIM).
 
+        a, b = [BiLSTM([x ; is the word in the other sentence?]) ; ELMo at the output]
         e_ij = a_i b_j;  a~_i = sum_j softmax_j(e_ij) b_j, and b~ alike
         m = BiLSTM(relu([a ; a~ ; a - a~ ; a * a~] W));  v = [mean m ; max m] of both sentences
 
-    a and b are [BiLSTM(x) ; ELMo at the output]. One set of weights reads both sentences.
+    One set of weights reads both sentences.
 
     Args:
         features: `TokenFeatures`, or an `Elmo`.
@@ -51,8 +53,9 @@ class PairClassifier(Classifier):
         self._make_weights()
 
     def call(self, inputs, training=None):
-        a, a_mask = self._read(inputs["first"], training)
-        b, b_mask = self._read(inputs["second"], training)
+        in_second, in_first = exact_matches(inputs["first"], inputs["second"])
+        a, a_mask = self._read(inputs["first"], in_second, training)
+        b, b_mask = self._read(inputs["second"], in_first, training)
         scores = ops.matmul(a, ops.swapaxes(b, 1, 2))  # (batch, n, m)
         weights = masked_softmax(scores, b_mask[:, None, :])
         back = masked_softmax(ops.swapaxes(scores, 1, 2), a_mask[:, None, :])
@@ -64,8 +67,9 @@ class PairClassifier(Classifier):
         x = self.dropout_layer(self.hidden(x), training=training)
         return {"logits": self.projection(x), "attention": weights}
 
-    def _read(self, inputs, training):
+    def _read(self, inputs, matches, training):
         x, beside, mask = self.features(inputs, training=training)
+        x = ops.concatenate([x, ops.cast(matches, x.dtype)], axis=-1)
         x = self.lstm(x, mask=mask, training=training)
         return (x if beside is None else ops.concatenate([x, beside], axis=-1)), mask
 

@@ -13,6 +13,7 @@ from keras_elmo.layers.bidirectional_attention import TrilinearSimilarity
 from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks.batches import Batches
+from keras_elmo.tasks.features import exact_matches
 from keras_elmo.tasks.readers.squad import Question
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.spans import spans_of
@@ -36,7 +37,7 @@ class Answer:
 class SpanExtractor(TaskModel):
     """Answers a question by a span of a text: attention flow, then attention to itself.
 
-        g = relu(BiDAF(BiLSTM(text), BiLSTM(question)) W)
+        t, q = BiLSTM([x ; is the word in the other text?]);  g = relu(BiDAF(t, q) W)
         s = BiLSTM(g) self-attended, added to g;  start = BiLSTM(s) w1;  end = BiLSTM(...) w2
 
     Examples are `Question`s or pairs `(question, text)` of str, targets lists of
@@ -80,8 +81,9 @@ class SpanExtractor(TaskModel):
         self._make_weights()
 
     def call(self, inputs, training=None):
-        context, mask = self._read(inputs["context"], training)
-        question, question_mask = self._read(inputs["question"], training)
+        asked, answered = exact_matches(inputs["context"], inputs["question"])
+        context, mask = self._read(inputs["context"], asked, training)
+        question, question_mask = self._read(inputs["question"], answered, training)
         flow, weights = self.flow(context, question, context_mask=mask, query_mask=question_mask)
         x = self.flow_dense(flow)
         x = x + self._self_attend(self.modeling(x, mask=mask, training=training), mask)
@@ -93,8 +95,9 @@ class SpanExtractor(TaskModel):
             "attention": weights,
         }
 
-    def _read(self, inputs, training):
+    def _read(self, inputs, matches, training):
         x, beside, mask = self.features(inputs, training=training)
+        x = ops.concatenate([x, ops.cast(matches, x.dtype)], axis=-1)
         x = self.lstm(x, mask=mask, training=training)
         return (x if beside is None else ops.concatenate([x, beside], axis=-1)), mask
 
