@@ -129,8 +129,9 @@ def _backward(d_outputs, d_c, tensors, kept, clips, go_backwards):
     )
     *d_z, d_raw, m = (ops.reshape(part, (-1, part.shape[-1])) for part in found)
     read = ops.concatenate([x, _shifted(outputs, h0, go_backwards)], axis=-1)
-    read = ops.transpose(ops.reshape(read, (-1, read.shape[-1])))
-    d_kernels = ops.concatenate([products.matmul(read, part) for part in d_z], axis=-1)
+    read = ops.reshape(read, (-1, read.shape[-1]))
+    d_kernels = [products.product_over_rows(read, part) for part in d_z]
+    d_kernels = ops.concatenate(d_kernels, axis=-1)
     d_x = sum(map(products.matmul, d_z, _transposed_parts(kernel)))
     return (
         ops.reshape(d_x, ops.shape(x)),
@@ -139,7 +140,7 @@ def _backward(d_outputs, d_c, tensors, kept, clips, go_backwards):
         d_kernels[: kernel.shape[0]],
         d_kernels[kernel.shape[0] :],
         ops.concatenate([ops.sum(part, axis=0) for part in d_z], axis=-1),
-        *(products.matmul(ops.transpose(m), d_raw) for _ in projection_kernel),
+        *(products.product_over_rows(m, d_raw) for _ in projection_kernel),
     )
 
 

@@ -80,3 +80,25 @@ def test_small_numbers_keep_their_tanh_in_half_precision():
     with torch.no_grad():
         assert float(products.tanh(gates)[0, 0]) == pytest.approx(1e-3, rel=1e-2)
         assert float(products.activated_gates(gates, 1.0)[1]) == pytest.approx(1e-3, rel=1e-2)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_softmax_in_parts(alone):
+    """Large logits too; `alone`: without gradients, where PyTorch works in place."""
+    logits = RNG.normal(size=(3, 7)).astype("float32") * 50
+    factor, x = (RNG.normal(size=shape).astype("float32") for shape in ((3,), (3, 4)))
+    log_sum = np.logaddexp.reduce(logits.astype("float64"), axis=1)
+    expected = np.exp(logits - log_sum[:, None]) * factor[:, None]
+
+    def run(logits, factor, x):
+        sums = products.log_sum_exp(logits + 0.0)
+        shares = products.shares(logits + 0.0, sums, factor)
+        total = products.add_product_over_rows(ops.ones((4, 7)), x, shares)
+        return sums, shares, total
+
+    tensors = [ops.convert_to_tensor(value) for value in (logits, factor, x)]
+    found = backend.jit(run, keras.Sequential())(*tensors) if alone else run(*tensors)
+    sums, shares, total = map(ops.convert_to_numpy, found)
+    np.testing.assert_allclose(sums, log_sum, rtol=1e-6)
+    np.testing.assert_allclose(shares, expected, atol=1e-5)
+    np.testing.assert_allclose(total, 1 + x.T @ expected, atol=1e-5)

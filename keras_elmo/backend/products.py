@@ -77,6 +77,34 @@ def _torch_float32_alone(x):
     return x.dtype == torch.float32 and not torch.is_grad_enabled()
 
 
+def log_sum_exp(logits):
+    """The logarithm of sum_k exp(logit_k) of each row; PyTorch works where the logits lie."""
+    if _torch_float32_alone(logits):
+        highest = logits.amax(dim=-1, keepdim=True)
+        return logits.sub_(highest).exp_().sum(dim=-1).log_().add_(highest[:, 0])
+    return keras.ops.logsumexp(logits, axis=-1)
+
+
+def shares(logits, log_sum, factor):
+    """Each exp(logit - log_sum) * factor, both (rows,); PyTorch works where the logits lie."""
+    log_sum, factor = log_sum[:, None], factor[:, None]
+    if _torch_float32_alone(logits):
+        return logits.sub_(log_sum).exp_().mul_(factor)
+    return keras.ops.exp(logits - log_sum) * factor
+
+
+def product_over_rows(x, y):
+    """The product x^T y: unlike oneDNN, PyTorch's own needs no copy of what is transposed."""
+    return keras.ops.matmul(keras.ops.transpose(x), y)
+
+
+def add_product_over_rows(total, x, y):
+    """The sum of a total and x^T y; PyTorch adds where the total lies."""
+    if _torch_float32_alone(total):
+        return total.addmm_(x.t(), y)
+    return total + product_over_rows(x, y)
+
+
 def matmul(x, kernel):
     """The product of two matrices, by the fastest library that the backend has."""
     return affine([kernel])(x)

@@ -6,7 +6,6 @@ from keras_elmo.backend import loops
 from keras_elmo.backend import products
 from keras_elmo.backend.custom_gradient import with_gradient
 
-LEFT_OUT = -1e30  # a logit that takes no part
 TOKENS = 256  # whose logits are computed at once
 
 
@@ -23,14 +22,14 @@ def sampled_softmax_loss(
 
     Every logit has the logarithm of its expected count in the sample taken off, and a candidate
     that is the target itself does not compete with it:
-    `loss = log(exp(t) + sum_k exp(s_k)) - t`.
+    `loss = log(exp(t) + sum_k exp(s_k)) - t`, over the candidates k that are not the target.
 
     Args:
         inputs: (tokens, dim), outputs of the model.
         targets: (tokens,) int, rows of the true words.
-        candidates: (samples,) int, rows of the sampled words.
+        candidates: (samples,) int, rows of the sampled words, all different.
         target_log_counts: (tokens,), see `LogUniformSampler.log_expected_count`.
-        candidate_log_counts: (samples,).
+        candidate_log_counts: (samples,), likewise; a target among them has the same there.
         kernel: (rows, dim), the softmax matrix or those of its rows that are used here.
         bias: (rows,).
 
@@ -39,18 +38,19 @@ def sampled_softmax_loss(
     """
     true_logits = ops.sum(ops.multiply(inputs, ops.take(kernel, targets, axis=0)), axis=-1)
     true_logits = true_logits + ops.take(bias, targets) - target_log_counts  # (tokens,)
-    others = _log_sum_exp(
+    total = _log_sum_exp(
         inputs,
         ops.take(kernel, candidates, axis=0),
         ops.take(bias, candidates) - candidate_log_counts,
-        targets,
-        candidates,
     )
-    return ops.logaddexp(true_logits, others) - true_logits
+    # Where the target is among the candidates its logit is in the total already, as s_k = t.
+    ones = ops.ones_like(candidates)
+    counted = ops.take(ops.segment_sum(ones, candidates, ops.shape(bias)[0]), targets) > 0
+    return ops.where(counted, total, ops.logaddexp(true_logits, total)) - true_logits
 
 
-def _log_sum_exp(inputs, kernel, offsets, targets, candidates):
-    """The logarithm of sum_k exp(x w_k + offset_k), over the candidates that are not the target.
+def _log_sum_exp(inputs, kernel, offsets):
+    """The logarithm of sum_k exp(x w_k + offset_k), over all candidates.
 
     The logits of a few tokens at a time are computed, and once more for the gradient: those of
     all are more than a cache holds, and slower to write and read than to compute.
@@ -59,30 +59,24 @@ def _log_sum_exp(inputs, kernel, offsets, targets, candidates):
         inputs: (tokens, dim).
         kernel: (samples, dim).
         offsets: (samples,).
-        targets: (tokens,) int.
-        candidates: (samples,) int.
 
     Returns:
         (tokens,).
     """
 
     def run(inputs, kernel, offsets):
-        logits_of = products.affine([ops.transpose(kernel)], offsets)
-
-        def logits(x, targets):
-            hits = ops.equal(ops.expand_dims(targets, 1), ops.expand_dims(candidates, 0))
-            return ops.where(hits, LEFT_OUT, logits_of(x))  # (TOKENS, samples)
+        logits = products.affine([ops.transpose(kernel)], offsets)
 
         def forward(state, slices):
-            return state, (ops.logsumexp(logits(*slices), axis=-1),)
+            return state, (products.log_sum_exp(logits(*slices)),)
 
-        slices = _in_parts(inputs), _in_parts(targets)
-        zeros = ops.zeros_like(slices[0][0, :, 0])
-        _, (sums,) = loops.scan(forward, slices, (zeros,))
+        parts = _in_parts(inputs)
+        zeros = ops.zeros_like(parts[0, :, 0])
+        _, (sums,) = loops.scan(forward, (parts,), (zeros,))
 
         def pull_back(gradient):
-            parts = (*slices, sums, _in_parts(gradient))
-            d_inputs, d_kernel, d_offsets = _pull_back(logits, kernel, offsets, parts)
+            slices = parts, sums, _in_parts(gradient)
+            d_inputs, d_kernel, d_offsets = _pull_back(logits, kernel, offsets, slices)
             return _whole(d_inputs, inputs), d_kernel, d_offsets
 
         return (_whole(sums, inputs),), pull_back
@@ -95,10 +89,9 @@ def _pull_back(logits, kernel, offsets, slices):
     product = products.affine([kernel])
 
     def step(state, slices):
-        x, targets, log_sum, gradient = slices
-        gradient = ops.expand_dims(gradient, 1)
-        shares = ops.exp(logits(x, targets) - ops.expand_dims(log_sum, 1)) * gradient
-        d_kernel = state[0] + products.matmul(ops.transpose(x), shares)
+        x, log_sum, gradient = slices
+        shares = products.shares(logits(x), log_sum, gradient)  # (TOKENS, samples)
+        d_kernel = products.add_product_over_rows(state[0], x, shares)
         return (d_kernel, state[1] + ops.sum(shares, axis=0)), (product(shares),)
 
     start = ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)

@@ -116,7 +116,8 @@ def test_gradient_is_that_of_the_formula(tokens):
     x, kernel = rng.normal(size=(tokens, 8)), rng.normal(size=(50, 8))
     bias, wanted = rng.normal(size=50), rng.normal(size=tokens)
     targets, candidates = rng.integers(0, 50, tokens), rng.permutation(50)[:20]
-    counts, candidate_counts = rng.normal(size=tokens), rng.normal(size=20)
+    log_counts = rng.normal(size=50)  # of each word
+    counts, candidate_counts = log_counts[targets], log_counts[candidates]
     ints = [array.astype("int32") for array in (targets, candidates)]
 
     def weighted(*tensors):
