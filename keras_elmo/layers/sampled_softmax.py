@@ -17,8 +17,9 @@ def sampled_softmax_loss(
     candidate_log_counts,
     kernel,
     bias,
+    weights=None,
 ):
-    """Negative log-likelihood of the targets against a sample of the other words.
+    """Mean negative log-likelihood of the targets against a sample of the other words.
 
     Every logit has the logarithm of its expected count in the sample taken off, and a candidate
     that is the target itself does not compete with it:
@@ -32,71 +33,83 @@ def sampled_softmax_loss(
         candidate_log_counts: (samples,), likewise; a target among them has the same there.
         kernel: (rows, dim), the softmax matrix or those of its rows that are used here.
         bias: (rows,).
+        weights: (tokens,), what each token counts in the sum of losses; `None`: their mean.
 
     Returns:
-        (tokens,), the loss of each token.
+        A scalar. Its gradient is computed along with it.
     """
+    if weights is None:
+        ones = ops.ones_like(inputs[:, 0])
+        weights = ones / ops.sum(ones)
     true_logits = ops.sum(ops.multiply(inputs, ops.take(kernel, targets, axis=0)), axis=-1)
     true_logits = true_logits + ops.take(bias, targets) - target_log_counts  # (tokens,)
+    ones = ops.ones_like(candidates)
+    sampled = ops.segment_sum(ones, candidates, ops.shape(bias)[0])  # (rows,)
     total = _log_sum_exp(
         inputs,
         ops.take(kernel, candidates, axis=0),
         ops.take(bias, candidates) - candidate_log_counts,
+        true_logits,
+        ops.take(sampled, targets),
+        weights,
     )
-    # Where the target is among the candidates its logit is in the total already, as s_k = t.
-    ones = ops.ones_like(candidates)
-    counted = ops.take(ops.segment_sum(ones, candidates, ops.shape(bias)[0]), targets) > 0
-    return ops.where(counted, total, ops.logaddexp(true_logits, total)) - true_logits
+    return total - ops.sum(weights * true_logits)
 
 
-def _log_sum_exp(inputs, kernel, offsets):
-    """The logarithm of sum_k exp(x w_k + offset_k), over all candidates.
+def _log_sum_exp(inputs, kernel, offsets, true_logits, sampled, weights):
+    """The weighted sum of log(exp(t) + sum_k exp(x w_k + offset_k)), and its gradient.
 
-    The logits of a few tokens at a time are computed, and once more for the gradient: those of
-    all are more than a cache holds, and slower to write and read than to compute.
+    Where the target is among the candidates its logit is in the inner sum already, as t = s_k.
+
+    The logits of a few tokens at a time are computed, and at once all that the gradient needs of
+    them: those of all are more than a cache holds, and slow to write and read.
 
     Args:
         inputs: (tokens, dim).
         kernel: (samples, dim).
         offsets: (samples,).
+        true_logits: (tokens,).
+        sampled: (tokens,) int, 1 where the target is among the candidates, 0 elsewhere.
+        weights: (tokens,).
 
     Returns:
-        (tokens,).
+        A scalar.
     """
 
-    def run(inputs, kernel, offsets):
+    def run(inputs, kernel, offsets, true_logits):
         logits = products.affine([ops.transpose(kernel)], offsets)
+        product = products.affine([kernel])
 
-        def forward(state, slices):
-            return state, (products.log_sum_exp(logits(*slices)),)
+        def step(state, slices):
+            total, d_kernel, d_offsets = state
+            x, true, sampled, weight = slices
+            highest, powers, sums = products.exponentials(logits(x))  # (TOKENS, samples)
+            others = highest + ops.log(sums)
+            log_sum = ops.where(sampled > 0, others, ops.logaddexp(true, others))
+            share = ops.exp(others - log_sum) * weight
+            shares = products.scale_rows(powers, share / sums)
+            total = total + ops.sum(log_sum * weight)
+            d_kernel = products.add_product_over_rows(d_kernel, x, shares)
+            d_offsets = d_offsets + ops.sum(shares, axis=0)
+            return (total, d_kernel, d_offsets), (product(shares), weight - share)
 
-        parts = _in_parts(inputs)
-        zeros = ops.zeros_like(parts[0, :, 0])
-        _, (sums,) = loops.scan(forward, (parts,), (zeros,))
+        slices = tuple(map(_in_parts, (inputs, true_logits, sampled, weights)))
+        start = (
+            ops.zeros_like(offsets[0]),
+            ops.zeros_like(ops.transpose(kernel)),
+            ops.zeros_like(offsets),
+        )
+        like = slices[0][0], slices[3][0]
+        (total, d_kernel, d_offsets), parts = loops.scan(step, slices, start, like=like)
+        d_inputs, d_true = (_whole(part, inputs) for part in parts)
 
         def pull_back(gradient):
-            slices = parts, sums, _in_parts(gradient)
-            d_inputs, d_kernel, d_offsets = _pull_back(logits, kernel, offsets, slices)
-            return _whole(d_inputs, inputs), d_kernel, d_offsets
+            found = d_inputs, ops.transpose(d_kernel), d_offsets, d_true
+            return tuple(gradient * one for one in found)
 
-        return (_whole(sums, inputs),), pull_back
+        return (total,), pull_back
 
-    return with_gradient(run, inputs, kernel, offsets)[0]
-
-
-def _pull_back(logits, kernel, offsets, slices):
-    """The gradients of inputs, kernel and offsets."""
-    product = products.affine([kernel])
-
-    def step(state, slices):
-        x, log_sum, gradient = slices
-        shares = products.shares(logits(x), log_sum, gradient)  # (TOKENS, samples)
-        d_kernel = products.add_product_over_rows(state[0], x, shares)
-        return (d_kernel, state[1] + ops.sum(shares, axis=0)), (product(shares),)
-
-    start = ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)
-    (d_kernel, d_offsets), (d_inputs,) = loops.scan(step, slices, start, like=(slices[0][0],))
-    return d_inputs, ops.transpose(d_kernel), d_offsets
+    return with_gradient(run, inputs, kernel, offsets, true_logits)[0]
 
 
 def _in_parts(x):
