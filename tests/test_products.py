@@ -87,16 +87,18 @@ def test_softmax_in_parts(alone):
     """Large logits too; `alone`: without gradients, where PyTorch works in place."""
     logits = RNG.normal(size=(3, 7)).astype("float32") * 50
     factor, x = (RNG.normal(size=shape).astype("float32") for shape in ((3,), (3, 4)))
-    powers = np.exp(logits - logits.max(1, keepdims=True))
-    shares = powers / powers.sum(1, keepdims=True) * factor[:, None]
+    log_sum = np.logaddexp.reduce(logits.astype("float64"), axis=1)
+    expected = np.exp(logits - log_sum[:, None]) * factor[:, None]
 
     def run(logits, factor, x):
-        highest, powers, sums = products.exponentials(logits + 0.0)
-        shares = products.scale_rows(powers, factor / sums)
-        return highest, sums, products.add_product_over_rows(ops.ones((4, 7)), x, shares)
+        sums = products.log_sum_exp(logits + 0.0)
+        shares = products.shares(logits + 0.0, sums, factor)
+        total = products.add_product_over_rows(ops.ones((4, 7)), x, shares)
+        return sums, shares, total
 
     tensors = [ops.convert_to_tensor(value) for value in (logits, factor, x)]
     found = backend.jit(run, keras.Sequential())(*tensors) if alone else run(*tensors)
-    expected = logits.max(1), powers.sum(1), 1 + x.T @ shares
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ops.convert_to_numpy(one), other, rtol=1e-5, atol=1e-5)
+    sums, shares, total = map(ops.convert_to_numpy, found)
+    np.testing.assert_allclose(sums, log_sum, rtol=1e-6)
+    np.testing.assert_allclose(shares, expected, atol=1e-5)
+    np.testing.assert_allclose(total, 1 + x.T @ expected, atol=1e-5)

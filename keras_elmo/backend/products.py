@@ -77,24 +77,20 @@ def _torch_float32_alone(x):
     return x.dtype == torch.float32 and not torch.is_grad_enabled()
 
 
-def exponentials(logits):
-    """The highest logit h of each row, exp(logit - h), and the sums of these over the row.
-
-    PyTorch does it where the logits lie; they are not to be used again.
-    """
-    highest = keras.ops.max(logits, axis=-1)
+def log_sum_exp(logits):
+    """The logarithm of sum_k exp(logit_k) of each row; PyTorch works where the logits lie."""
     if _torch_float32_alone(logits):
-        powers = logits.sub_(highest[:, None]).exp_()
-    else:
-        powers = keras.ops.exp(logits - highest[:, None])
-    return highest, powers, keras.ops.sum(powers, axis=-1)
+        highest = logits.amax(dim=-1, keepdim=True)
+        return logits.sub_(highest).exp_().sum(dim=-1).log_().add_(highest[:, 0])
+    return keras.ops.logsumexp(logits, axis=-1)
 
 
-def scale_rows(x, factors):
-    """Each row of x times its factor; PyTorch does it where x lies, which is not used again."""
-    if _torch_float32_alone(x):
-        return x.mul_(factors[:, None])
-    return x * factors[:, None]
+def shares(logits, log_sum, factor):
+    """Each exp(logit - log_sum) * factor, both (rows,); PyTorch works where the logits lie."""
+    log_sum, factor = log_sum[:, None], factor[:, None]
+    if _torch_float32_alone(logits):
+        return logits.sub_(log_sum).exp_().mul_(factor)
+    return keras.ops.exp(logits - log_sum) * factor
 
 
 def product_over_rows(x, y):

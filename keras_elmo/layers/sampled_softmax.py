@@ -17,9 +17,8 @@ def sampled_softmax_loss(
     candidate_log_counts,
     kernel,
     bias,
-    weights=None,
 ):
-    """Mean negative log-likelihood of the targets against a sample of the other words.
+    """Negative log-likelihood of the targets against a sample of the other words.
 
     Every logit has the logarithm of its expected count in the sample taken off, and a candidate
     that is the target itself does not compete with it:
@@ -33,83 +32,71 @@ def sampled_softmax_loss(
         candidate_log_counts: (samples,), likewise; a target among them has the same there.
         kernel: (rows, dim), the softmax matrix or those of its rows that are used here.
         bias: (rows,).
-        weights: (tokens,), what each token counts in the sum of losses; `None`: their mean.
 
     Returns:
-        A scalar. Its gradient is computed along with it.
+        (tokens,), the loss of each token.
     """
-    if weights is None:
-        ones = ops.ones_like(inputs[:, 0])
-        weights = ones / ops.sum(ones)
     true_logits = ops.sum(ops.multiply(inputs, ops.take(kernel, targets, axis=0)), axis=-1)
     true_logits = true_logits + ops.take(bias, targets) - target_log_counts  # (tokens,)
-    ones = ops.ones_like(candidates)
-    sampled = ops.segment_sum(ones, candidates, ops.shape(bias)[0])  # (rows,)
     total = _log_sum_exp(
         inputs,
         ops.take(kernel, candidates, axis=0),
         ops.take(bias, candidates) - candidate_log_counts,
-        true_logits,
-        ops.take(sampled, targets),
-        weights,
     )
-    return total - ops.sum(weights * true_logits)
+    # Where the target is among the candidates its logit is in the total already, as s_k = t.
+    ones = ops.ones_like(candidates)
+    counted = ops.take(ops.segment_sum(ones, candidates, ops.shape(bias)[0]), targets) > 0
+    return ops.where(counted, total, ops.logaddexp(true_logits, total)) - true_logits
 
 
-def _log_sum_exp(inputs, kernel, offsets, true_logits, sampled, weights):
-    """The weighted sum of log(exp(t) + sum_k exp(x w_k + offset_k)), and its gradient.
+def _log_sum_exp(inputs, kernel, offsets):
+    """The logarithm of sum_k exp(x w_k + offset_k), over all candidates.
 
-    Where the target is among the candidates its logit is in the inner sum already, as t = s_k.
-
-    The logits of a few tokens at a time are computed, and at once all that the gradient needs of
-    them: those of all are more than a cache holds, and slow to write and read.
+    The logits of a few tokens at a time are computed, and once more for the gradient: those of
+    all are more than a cache holds, and slower to write and read than to compute.
 
     Args:
         inputs: (tokens, dim).
         kernel: (samples, dim).
         offsets: (samples,).
-        true_logits: (tokens,).
-        sampled: (tokens,) int, 1 where the target is among the candidates, 0 elsewhere.
-        weights: (tokens,).
 
     Returns:
-        A scalar.
+        (tokens,).
     """
 
-    def run(inputs, kernel, offsets, true_logits):
+    def run(inputs, kernel, offsets):
         logits = products.affine([ops.transpose(kernel)], offsets)
-        product = products.affine([kernel])
 
-        def step(state, slices):
-            total, d_kernel, d_offsets = state
-            x, true, sampled, weight = slices
-            highest, powers, sums = products.exponentials(logits(x))  # (TOKENS, samples)
-            others = highest + ops.log(sums)
-            log_sum = ops.where(sampled > 0, others, ops.logaddexp(true, others))
-            share = ops.exp(others - log_sum) * weight
-            shares = products.scale_rows(powers, share / sums)
-            total = total + ops.sum(log_sum * weight)
-            d_kernel = products.add_product_over_rows(d_kernel, x, shares)
-            d_offsets = d_offsets + ops.sum(shares, axis=0)
-            return (total, d_kernel, d_offsets), (product(shares), weight - share)
+        def forward(state, slices):
+            return state, (products.log_sum_exp(logits(*slices)),)
 
-        slices = tuple(map(_in_parts, (inputs, true_logits, sampled, weights)))
-        start = (
-            ops.zeros_like(offsets[0]),
-            ops.zeros_like(ops.transpose(kernel)),
-            ops.zeros_like(offsets),
-        )
-        like = slices[0][0], slices[3][0]
-        (total, d_kernel, d_offsets), parts = loops.scan(step, slices, start, like=like)
-        d_inputs, d_true = (_whole(part, inputs) for part in parts)
+        parts = _in_parts(inputs)
+        zeros = ops.zeros_like(parts[0, :, 0])
+        _, (sums,) = loops.scan(forward, (parts,), (zeros,))
 
         def pull_back(gradient):
-            found = d_inputs, ops.transpose(d_kernel), d_offsets, d_true
-            return tuple(gradient * one for one in found)
+            slices = parts, sums, _in_parts(gradient)
+            d_inputs, d_kernel, d_offsets = _pull_back(logits, kernel, offsets, slices)
+            return _whole(d_inputs, inputs), d_kernel, d_offsets
 
-        return (total,), pull_back
+        return (_whole(sums, inputs),), pull_back
 
-    return with_gradient(run, inputs, kernel, offsets, true_logits)[0]
+    return with_gradient(run, inputs, kernel, offsets)[0]
+
+
+def _pull_back(logits, kernel, offsets, slices):
+    """The gradients of inputs, kernel and offsets."""
+    product = products.affine([kernel])
+
+    def step(state, slices):
+        x, log_sum, gradient = slices
+        shares = products.shares(logits(x), log_sum, gradient)  # (TOKENS, samples)
+        d_kernel = products.add_product_over_rows(state[0], x, shares)
+        return (d_kernel, state[1] + ops.sum(shares, axis=0)), (product(shares),)
+
+    start = ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)
+    (d_kernel, d_offsets), (d_inputs,) = loops.scan(step, slices, start, like=(slices[0][0],))
+    return d_inputs, ops.transpose(d_kernel), d_offsets
 
 
 def _in_parts(x):

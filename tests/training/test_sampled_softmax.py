@@ -7,26 +7,19 @@ from keras_elmo import backend
 from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
 from keras_elmo.training.sampler import LogUniformSampler
 
-compiled_loss = backend.jit(sampled_softmax_loss, keras.Sequential())
-
 
 def loss(inputs, targets, sample, sampler, kernel, bias):
-    """The loss of each token."""
     candidates, draws = sample
-    tensors = [
-        ops.convert_to_tensor(array)
-        for array in (
-            inputs,
-            targets,
-            candidates,
-            sampler.log_expected_count(targets, draws),
-            sampler.log_expected_count(candidates, draws),
-            kernel,
-            bias,
-        )
-    ]
-    each = map(ops.convert_to_tensor, np.eye(len(inputs), dtype="float32"))
-    return np.array([float(compiled_loss(*tensors, weights)) for weights in each])
+    result = sampled_softmax_loss(
+        ops.convert_to_tensor(inputs),
+        ops.convert_to_tensor(targets),
+        ops.convert_to_tensor(candidates),
+        ops.convert_to_tensor(sampler.log_expected_count(targets, draws)),
+        ops.convert_to_tensor(sampler.log_expected_count(candidates, draws)),
+        ops.convert_to_tensor(kernel),
+        ops.convert_to_tensor(bias),
+    )
+    return keras.ops.convert_to_numpy(result)
 
 
 def full_loss(inputs, targets, kernel, bias):
@@ -80,20 +73,9 @@ def test_a_candidate_that_is_the_target_does_not_compete(problem):
     np.testing.assert_allclose(alone, np.log1p(np.exp(gap - counts[1] + counts[0])), atol=1e-5)
 
 
-def test_the_mean_is_that_of_the_losses(problem):
-    inputs, targets, kernel, bias = problem
-    sampler = LogUniformSampler(50, 50)
-    counts = [ops.zeros(len(ids)) for ids in (targets, range(50))]
-    ints = map(ops.convert_to_tensor, (targets, np.arange(50, dtype="int32")))
-    tensors = [ops.convert_to_tensor(array) for array in (kernel, bias)]
-    mean = sampled_softmax_loss(ops.convert_to_tensor(inputs), *ints, *counts, *tensors)
-    each = loss(inputs, targets, sampler.sample(None), sampler, kernel, bias)
-    np.testing.assert_allclose(float(mean), each.mean(), rtol=1e-5)
-
-
 def test_larger_samples_estimate_the_loss_better(problem):
     inputs, targets, kernel, bias = problem
-    inputs, targets, kernel, bias = inputs[:5], targets[:5], kernel / 4, bias / 4
+    kernel, bias = kernel / 4, bias / 4
     expected = full_loss(inputs, targets, kernel, bias)
     rng = np.random.default_rng(1)
     errors = []
@@ -145,9 +127,8 @@ def test_gradient_is_that_of_the_formula(tokens):
             ops.convert_to_tensor(counts.astype("float32")),
             ops.convert_to_tensor(candidate_counts.astype("float32")),
             *tensors[1:],
-            ops.convert_to_tensor(wanted.astype("float32")),
         )
-        return found, ()
+        return ops.sum(found * ops.convert_to_tensor(wanted.astype("float32"))), ()
 
     given = [ops.convert_to_tensor(array.astype("float32")) for array in (x, kernel, bias)]
     _, _, found = backend.gradients(weighted, keras.Sequential(), [], given)
