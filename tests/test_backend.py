@@ -1,3 +1,5 @@
+import logging
+
 import keras
 import numpy as np
 import pytest
@@ -61,6 +63,21 @@ def test_jit():
     np.testing.assert_allclose(ops.convert_to_numpy(function(x)), x @ np.ones((3, 2)))
     layer.kernel.assign(2 * np.ones((3, 2)))  # read anew
     np.testing.assert_allclose(ops.convert_to_numpy(function(x)), 2 * x @ np.ones((3, 2)))
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="a warning of TensorFlow")
+def test_jit_of_many_shapes_does_not_warn(caplog):
+    layer = keras.layers.Dense(2)
+    layer.build((None, 3))
+    function = backend.jit(layer, layer)
+    logger = logging.getLogger("tensorflow")
+    logger.addHandler(caplog.handler)
+    try:
+        for rows in range(1, 9):
+            function(np.zeros((rows, 3), "float32"))
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert not caplog.records
 
 
 def test_compiled_once_keeps_the_function():

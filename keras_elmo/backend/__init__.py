@@ -95,8 +95,10 @@ def _tensorflow_jit(function, layer, frozen):
 
     def run(*arrays):
         shapes = tuple((x.dtype, *x.shape) for x in tf.nest.flatten(arrays))
-        if shapes not in programs:  # one function for all shapes warns that it has so many
-            programs[shapes] = tf.function(function, jit_compile=True)
+        if shapes not in programs:
+            # TensorFlow warns of many shapes of a function, which it knows by its code: hidden.
+            hidden = functools.partial(function)
+            programs[shapes] = tf.function(hidden, jit_compile=True)
         return programs[shapes](*arrays)
 
     return run

@@ -53,8 +53,9 @@ class Batches(keras.utils.PyDataset):
         rows = self._chosen[index]
         # TensorFlow takes what is the same in the first two batches to be so in all of them.
         more = int(index == 0 and self.targets is not None)
+        encode = self.model.features.encode
         inputs = {
-            name: self._padded(self.model.features.encode(sentences, layers), more)
+            name: self._padded(encode(sentences, layers, self.model.compares), more)
             for name, sentences, layers in self._texts(rows)
         }
         if self.targets is None:

@@ -107,19 +107,20 @@ class TokenFeatures(keras.layers.Layer):
         # AllenNLP's statistics count the boundaries, which are gone in what is kept.
         return self.frozen and self.elmo.layer_norm != "allennlp"
 
-    def encode(self, sentences, layers=None):
+    def encode(self, sentences, layers=None, compared=False):
         """The inputs for a batch of sentences, as a dict of NumPy arrays.
 
         Args:
             sentences: lists of tokens.
             layers: the biLM's layers for each, (L + 1, tokens, 2P); `None`: they are computed
-                from `char_ids` by the model. Where there are no `word_ids`, `char_ids` are given
-                with them, for `exact_matches`.
+                from `char_ids` by the model.
+            compared: bool, whether the words are for `exact_matches`, which takes the `char_ids`
+                where there are no `word_ids`.
         """
         inputs = {}
         if layers is not None:
             inputs["layers"], inputs["mask"] = _stack(layers)
-        if self.elmo is not None and (layers is None or self.words is None):
+        if self.elmo is not None and (layers is None or (compared and self.words is None)):
             inputs["char_ids"] = self.elmo.encoder.encode_batch(sentences)
         if self.words is not None:
             length = self.word_embedding.characters.max_word_length

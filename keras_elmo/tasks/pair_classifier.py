@@ -40,6 +40,7 @@ class PairClassifier(Classifier):
     """
 
     texts = ("first", "second")
+    compares = True
 
     def __init__(self, features, labels=None, units=128, dropout=0.3, **kwargs):
         super().__init__(features, labels, **kwargs)
@@ -54,8 +55,8 @@ class PairClassifier(Classifier):
 
     def call(self, inputs, training=None):
         in_second, in_first = exact_matches(inputs["first"], inputs["second"])
-        a, a_mask = self._read(inputs["first"], in_second, training)
-        b, b_mask = self._read(inputs["second"], in_first, training)
+        a, a_mask = self._words(inputs["first"], training, in_second)
+        b, b_mask = self._words(inputs["second"], training, in_first)
         scores = ops.matmul(a, ops.swapaxes(b, 1, 2))  # (batch, n, m)
         weights = masked_softmax(scores, b_mask[:, None, :])
         back = masked_softmax(ops.swapaxes(scores, 1, 2), a_mask[:, None, :])
@@ -66,12 +67,6 @@ class PairClassifier(Classifier):
         x = self.dropout_layer(ops.concatenate(pooled, axis=-1), training=training)
         x = self.dropout_layer(self.hidden(x), training=training)
         return {"logits": self.projection(x), "attention": weights}
-
-    def _read(self, inputs, matches, training):
-        x, beside, mask = self.features(inputs, training=training)
-        x = ops.concatenate([x, ops.cast(matches, x.dtype)], axis=-1)
-        x = self.lstm(x, mask=mask, training=training)
-        return (x if beside is None else ops.concatenate([x, beside], axis=-1)), mask
 
     def _compare(self, own, other, mask, training):
         x = self.comparison(ops.concatenate([own, other, own - other, own * other], axis=-1))

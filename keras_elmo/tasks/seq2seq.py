@@ -109,9 +109,7 @@ class Seq2Seq(TaskModel):
         return 0 if mix is None else 2 * self.features.elmo.bilm.output_dim
 
     def call(self, inputs, training=None):
-        x, beside, mask = self.features(inputs["source"], training=training)
-        x = self.lstm(x, mask=mask, training=training)
-        memory = x if beside is None else ops.concatenate([x, beside], axis=-1)
+        memory, mask = self._words(inputs["source"], training)
         return {"memory": memory, "mask": mask}
 
     def _first(self, memory, mask):

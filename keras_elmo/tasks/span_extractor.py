@@ -63,6 +63,7 @@ class SpanExtractor(TaskModel):
     """
 
     texts = ("context", "question")
+    compares = True
 
     def __init__(self, features, units=64, dropout=0.2, window=300, longest=17, **kwargs):
         super().__init__(features, **kwargs)
@@ -82,8 +83,8 @@ class SpanExtractor(TaskModel):
 
     def call(self, inputs, training=None):
         asked, answered = exact_matches(inputs["context"], inputs["question"])
-        context, mask = self._read(inputs["context"], asked, training)
-        question, question_mask = self._read(inputs["question"], answered, training)
+        context, mask = self._words(inputs["context"], training, asked)
+        question, question_mask = self._words(inputs["question"], training, answered)
         flow, weights = self.flow(context, question, context_mask=mask, query_mask=question_mask)
         x = self.flow_dense(flow)
         x = x + self._self_attend(self.modeling(x, mask=mask, training=training), mask)
@@ -94,12 +95,6 @@ class SpanExtractor(TaskModel):
             "end": _masked(self.end(last)[..., 0], mask),
             "attention": weights,
         }
-
-    def _read(self, inputs, matches, training):
-        x, beside, mask = self.features(inputs, training=training)
-        x = ops.concatenate([x, ops.cast(matches, x.dtype)], axis=-1)
-        x = self.lstm(x, mask=mask, training=training)
-        return (x if beside is None else ops.concatenate([x, beside], axis=-1)), mask
 
     def _self_attend(self, x, mask):
         time = ops.shape(x)[1]

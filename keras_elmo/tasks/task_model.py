@@ -19,9 +19,9 @@ from keras_elmo.text.tokenizers import get_tokenizer
 class TaskModel(keras.Model):
     """A Keras model that reads sentences and learns from labeled ones.
 
-    A subclass has `call`, and says how targets are encoded (`encode_target`, `stack_targets`),
-    what their loss is (`losses_of`), what an output means (`decode`) and how good answers are
-    (`score`).
+    A subclass has `call` and a BiLSTM `lstm`, and says how targets are encoded (`encode_target`,
+    `stack_targets`), what their loss is (`losses_of`), what an output means (`decode`) and how good
+    answers are (`score`).
 
     Args:
         features: `TokenFeatures`, or an `Elmo`.
@@ -30,12 +30,23 @@ class TaskModel(keras.Model):
     """
 
     texts = ("text",)  # the names of the texts of an example
+    compares = False  # whether words of one text are looked for in the other
 
     def __init__(self, features, tokenizer="whitespace", **kwargs):
         super().__init__(**kwargs)
         self.features = as_features(features)
         self.tokenizer = tokenizer
         self._tokenize = get_tokenizer(tokenizer)
+
+    def _words(self, inputs, training, *more):
+        """The words of a text in context, (batch, time, D), and the mask.
+
+        [BiLSTM([x ; more]) ; ELMo at the output], where `more` is (batch, time, any) of any dtype.
+        """
+        x, beside, mask = self.features(inputs, training=training)
+        x = ops.concatenate([x, *(ops.cast(part, x.dtype) for part in more)], axis=-1)
+        x = self.lstm(x, mask=mask, training=training)
+        return (x if beside is None else ops.concatenate([x, beside], axis=-1)), mask
 
     def _make_weights(self):
         """Runs the model once, so that every weight is there."""

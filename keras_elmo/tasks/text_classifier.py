@@ -1,7 +1,6 @@
 """A class for each sentence: sentiment, subjectivity, acceptability."""
 
 import keras
-from keras import ops
 
 from keras_elmo.layers.attention_pooling import AttentionPooling
 from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
@@ -42,10 +41,7 @@ class TextClassifier(Classifier):
         self._make_weights()
 
     def call(self, inputs, training=None):
-        x, beside, mask = self.features(inputs["text"], training=training)
-        x = self.lstm(x, mask=mask, training=training)
-        if beside is not None:
-            x = ops.concatenate([x, beside], axis=-1)
+        x, mask = self._words(inputs["text"], training)
         pooled, weights = self.pooling(x, mask=mask)
         logits = self.projection(self.dropout_layer(pooled, training=training))
         return {"logits": logits, "attention": weights}

@@ -78,10 +78,7 @@ class TokenClassifier(TaskModel):
         self._make_weights()
 
     def call(self, inputs, training=None):
-        x, beside, mask = self.features(inputs["text"], training=training)
-        x = self.lstm(x, mask=mask, training=training)
-        if beside is not None:
-            x = ops.concatenate([x, beside], axis=-1)
+        x, mask = self._words(inputs["text"], training)
         logits = self.projection(self.dropout_layer(x, training=training))
         outputs = {"logits": logits, "mask": mask}
         if not training:

@@ -17,7 +17,9 @@ IN_FIRST = [[1, 1, 0], [0, 0, 0], [0, 0, 0]]
 def test_exact_matches(make_features, kind, kept):
     features = make_features(kind)
     inputs = [
-        features.encode(texts, features.embed(texts) if kept and kind != "words" else None)
+        features.encode(
+            texts, features.embed(texts) if kept and kind != "words" else None, compared=True
+        )
         for texts in (FIRST, SECOND)
     ]
     found = [ops.convert_to_numpy(x) for x in exact_matches(*inputs)]
