@@ -6,6 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from keras_elmo.errors import ElmoError
+
 
 @contextlib.contextmanager
 def replaced(path):
@@ -33,3 +35,25 @@ def replaced(path):
         os.replace(temporary, path)
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
+
+
+def check_space(path, needed, advice="make room and start again"):
+    """Refuses to begin a file that the disk has no room for.
+
+    HDF5 can crash the process where a disk runs full, so it must not come to that.
+
+    Args:
+        path: the file or folder to write.
+        needed: int, bytes.
+        advice: what to do, for the message.
+
+    Raises:
+        ElmoError: if there are fewer bytes free.
+
+    Example:
+        >>> check_space("weights.h5", needed=1_000_000)
+    """
+    if shutil.disk_usage(Path(path).parent).free < needed:
+        raise ElmoError(
+            f"{path}: no space left on the device, {needed:,} bytes are needed; {advice}"
+        )

@@ -1,5 +1,7 @@
 import pytest
 
+from keras_elmo.errors import ElmoError
+from keras_elmo.files import check_space
 from keras_elmo.files import replaced
 
 
@@ -51,3 +53,10 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path):
         write()
     assert [p.name for p in path.iterdir()] == ["kept"]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_space(tmp_path):
+    path = tmp_path / "file.h5"
+    check_space(path, needed=1)
+    with pytest.raises(ElmoError, match=r"file.h5: no space left .* 9,000,000,.* start again"):
+        check_space(path, needed=9 * 10**18)

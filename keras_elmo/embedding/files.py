@@ -1,7 +1,6 @@
 """From a file of sentences to a file of vectors."""
 
 import os
-import shutil
 import zlib
 from collections import deque
 from pathlib import Path
@@ -11,6 +10,7 @@ from keras import ops
 from keras_elmo.embedding.journal import Journal
 from keras_elmo.embedding.writers import writer_for
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import check_space
 
 
 def embed_file(
@@ -69,7 +69,8 @@ def embed_file(
         if journal.num_windows() == 0:  # nothing to resume
             _remove(partial, temporary, log)
         raise
-    _check_space(output, 0 if compression else log.stat().st_size)
+    needed = 0 if compression else log.stat().st_size
+    check_space(output, needed, "make room and use --resume")
     write(temporary, journal.records(), compression)
     os.replace(temporary, output)
     _remove(partial, temporary, log)
@@ -115,15 +116,6 @@ def _check(output, log, resume, overwrite):
         raise ElmoError(f"{output}: exists; give another name, or --overwrite")
     if log.exists() and not resume and not overwrite:
         raise ElmoError(f"{log.parent}: left by an interrupted run; use --resume, or --overwrite")
-
-
-def _check_space(output, needed):
-    # HDF5 can crash the process when the disk is full, so it must not come to that.
-    if shutil.disk_usage(output.parent).free < needed:
-        raise ElmoError(
-            f"{output}: no space left on the device, {needed:,} bytes are needed; make room and "
-            "use --resume"
-        )
 
 
 def _remove(partial, temporary, log):

@@ -1,12 +1,16 @@
 """Everything a training run needs to go on, in one file."""
 
 import json
+import math
 
 import h5py
 import numpy as np
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import check_space
 from keras_elmo.files import replaced
+
+OVERHEAD = 1 << 20  # bytes of a file besides the numbers
 
 
 def save(path, model, progress):
@@ -20,8 +24,9 @@ def save(path, model, progress):
         progress: what JSON holds: the step, the position in the data.
 
     Raises:
-        ElmoError: if a weight is not finite.
+        ElmoError: if a weight is not finite, or there is no room on the disk.
     """
+    check_space(path, size(_variables(model)))
     with replaced(path) as temporary, h5py.File(temporary, "w") as file:
         for number, variable in enumerate(_variables(model)):
             array = model.devices.whole(variable)
@@ -33,6 +38,11 @@ def save(path, model, progress):
             dataset = file.create_dataset(f"{number:04}", data=array)
             dataset.attrs["path"] = variable.path
         file["progress"] = json.dumps(progress)
+
+
+def size(variables):
+    """About how many bytes variables take in a file."""
+    return OVERHEAD + 4 * sum(math.prod(variable.shape) for variable in variables)
 
 
 def load(path, model):

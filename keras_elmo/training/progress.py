@@ -8,6 +8,7 @@ import keras
 from keras_elmo import backend
 from keras_elmo.errors import ElmoError
 from keras_elmo.layers.bilm import DIRECTIONS
+from keras_elmo.training.scoring import perplexity_of
 
 REPORT_SECONDS = 15
 
@@ -61,7 +62,7 @@ class Progress(keras.callbacks.Callback):
         run, recipe = self._run, self._run.recipe
         now = time.monotonic()
         seconds = (now - self._since) / (len(self._logs) - self._untimed)  # a step
-        forward, backward = (math.exp(value) for value in perplexities)
+        forward, backward = map(perplexity_of, perplexities)
         speed = recipe.batch_size * recipe.unroll / seconds
         run.report(
             f"step {step:,}/{run.steps:,} (epoch {step / run.epoch_steps:.2f}, "

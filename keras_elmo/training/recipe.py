@@ -43,7 +43,7 @@ class Recipe:
     cell_clip: float = _setting(3.0, "Largest absolute value of a cell.")
     projection_clip: float = _setting(3.0, "Largest absolute value of an LSTM output.")
     dropout: float = _setting(0.1, "Share dropped of LSTM inputs and of the top output.", 0)
-    min_count: int = _setting(1, "Rarer words are left out of the vocabulary.")
+    min_count: int = _setting(1, "Rarer words are left out of the vocabulary.", 0)
     max_vocabulary: int = _setting(800_000, "Words in the vocabulary at most.", 3)
     batch_size: int = _setting(128, "Rows of a batch, each a stream of sentences of its own.", 1)
     unroll: int = _setting(20, "Tokens of a row that a step sees.", 1)
@@ -78,9 +78,13 @@ class Recipe:
                 raise ElmoError(f"{setting.name} must be at least {least}, not {value}")
         if any(len(pair) != 2 or min(pair) < 1 for pair in self.filters):
             raise ElmoError(f"filters must be pairs (width, count), each 1 or more: {self.filters}")
-        for name in ("dropout", "reset_share"):
-            if getattr(self, name) > 1:
-                raise ElmoError(f"{name} must be at most 1, not {getattr(self, name)}")
+        for name in ("cell_clip", "projection_clip", "clip_norm"):
+            if getattr(self, name) <= 0:
+                raise ElmoError(f"{name} must be above 0, not {getattr(self, name)}")
+        if self.dropout >= 1:
+            raise ElmoError(f"dropout must be below 1, not {self.dropout}")
+        if self.reset_share > 1:
+            raise ElmoError(f"reset_share must be at most 1, not {self.reset_share}")
         if self.batch_size % self.accumulation:
             raise ElmoError(
                 f"a batch of {self.batch_size} rows cannot be divided into {self.accumulation} "

@@ -10,7 +10,9 @@ import warnings
 
 from keras_elmo.convert import folder
 from keras_elmo.convert import language_model
+from keras_elmo.convert.options import read_json
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import check_space
 from keras_elmo.files import replaced
 from keras_elmo.layers.bilm import DIRECTIONS
 from keras_elmo.training import checkpoint
@@ -23,6 +25,7 @@ from keras_elmo.training.progress import Progress
 from keras_elmo.training.progress import duration
 from keras_elmo.training.report import write_report
 from keras_elmo.training.run_log import RunLog
+from keras_elmo.training.scoring import perplexity_of
 from keras_elmo.training.training_batches import TrainingBatches
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.windows import Windows
@@ -126,7 +129,7 @@ class Run:
         }
         path = self.work / "settings.json"
         taken_up = self.begun and path.exists()
-        old = json.loads(path.read_text(encoding="utf-8")) if taken_up else settings
+        old = read_json(path) if taken_up else settings
         for key in sorted(settings.keys() - MAY_CHANGE):
             if settings[key] != old.get(key):
                 raise ElmoError(
@@ -259,7 +262,7 @@ class Run:
             logs = self.model.evaluate(self.devices.feed(batches), return_dict=True, verbose=0)
         values = [logs[f"{name}_perplexity"] for name in DIRECTIONS]
         self.report(
-            f"step {self.step:,}: validation perplexity {math.exp(logs['loss']):.2f} "
+            f"step {self.step:,}: validation perplexity {perplexity_of(logs['loss']):.2f} "
             f"(forward {values[0]:.2f}, backward {values[1]:.2f})"
         )
         self.log.add("validation", self.step, *values)
@@ -270,6 +273,7 @@ class Run:
 
     def write_model(self, place):
         """Writes the model as it is now, each file whole or not at all."""
+        check_space(self.work, checkpoint.size(self.model.variables))
         with replaced(self.work / "model") as temporary:
             temporary.mkdir()
             language_model.write(
@@ -284,7 +288,7 @@ class Run:
 
     def _write_report(self):
         best = self.best
-        best = "" if best is None else f"; best validation perplexity {math.exp(best):.2f}"
+        best = "" if best is None else f"; best validation perplexity {perplexity_of(best):.2f}"
         write_report(
             self.output / "report.html",
             f"Pretraining of {self.output.name}",

@@ -16,7 +16,18 @@ from keras_elmo.training.windows import Windows
 from keras_elmo.training.windows import round_up
 
 SORTED_TOGETHER = 32  # batches, whose sentences are ordered by length
+MAX_EXPONENT = 709
 TIME_STEP, WORDS_STEP = 16, 256  # shapes are rounded up to these, so that few programs come up
+
+
+def perplexity_of(loss):
+    """The exponential of a mean loss, infinite where a float cannot hold it.
+
+    Example:
+        >>> perplexity_of(0.0)
+        1.0
+    """
+    return math.inf if loss > MAX_EXPONENT else math.exp(loss)
 
 
 @dataclass
@@ -150,8 +161,8 @@ def perplexity(model, vocabulary, corpus, carry_state=False, batch_size=32, unro
             sums -= score.forward.sum(dtype="float64"), score.backward.sum(dtype="float64")
         losses = sums / predictions
     return {
-        **{name: math.exp(loss) for name, loss in zip(DIRECTIONS, losses, strict=True)},
-        "mean": math.exp(sum(losses) / 2),
+        **{name: perplexity_of(loss) for name, loss in zip(DIRECTIONS, losses, strict=True)},
+        "mean": perplexity_of(sum(losses) / 2),
         "predictions": predictions,
     }
 

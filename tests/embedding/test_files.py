@@ -201,7 +201,7 @@ def test_failure_while_writing_loses_nothing(tmp_path, monkeypatch):
 def test_no_space_for_the_output(tmp_path, monkeypatch):
     output = tmp_path / "vectors.h5"
     with monkeypatch.context() as patch:
-        patch.setattr(files.shutil, "disk_usage", lambda path: SimpleNamespace(free=10))
+        patch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=10))
         with pytest.raises(ElmoError, match=r"vectors.h5: no space left .* use --resume"):
             embed_file(Words(), SENTENCES, output)
     embed_file(Words(fail_at=99), SENTENCES, output, resume=True)

@@ -194,13 +194,17 @@ def test_what_goes_wrong_leaves_the_checkpoint_intact(text, tmp_path, monkeypatc
         pretrain(text[:2], folder, recipe, **quiet)
     monkeypatch.undo()
 
-    def full(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr("h5py.File.create_dataset", full)
-        with pytest.raises(OSError, match="No space left"):
+        patch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1000))
+        with pytest.raises(ElmoError, match="checkpoint.h5: no space left .* bytes are needed"):
             pretrain(text[:2], folder, recipe, **quiet)
+
+    settings = folder / "training" / "settings.json"
+    kept = settings.read_text()
+    settings.write_text(kept[:30])
+    with pytest.raises(ElmoError, match="settings.json: not a JSON file"):
+        pretrain(text[:2], folder, recipe, **quiet)
+    settings.write_text(kept)
 
     for key, value in weights(folder).items():
         np.testing.assert_array_equal(before[key], value)
@@ -232,7 +236,11 @@ def test_reads_standard_input(text, tmp_path, monkeypatch):
         ({"num_highways": -1}, "num_highways must be at least 0, not -1"),
         ({"learning_rate": -0.1}, "learning_rate must be at least 0"),
         ({"max_vocabulary": 2}, "max_vocabulary must be at least 3"),
-        ({"dropout": 1.5}, "dropout must be at most 1"),
+        ({"dropout": 1.0}, "dropout must be below 1, not 1.0"),
+        ({"reset_share": 1.5}, "reset_share must be at most 1"),
+        ({"cell_clip": -1.0}, "cell_clip must be above 0"),
+        ({"clip_norm": 0.0}, "clip_norm must be above 0"),
+        ({"min_count": -1}, "min_count must be at least 0"),
         ({"filters": [[1, 0]]}, "filters must be pairs"),
     ],
 )

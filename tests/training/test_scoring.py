@@ -14,6 +14,7 @@ from keras_elmo.text.vocabulary_encoder import VocabularyEncoder
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.scoring import SentenceScorer
 from keras_elmo.training.scoring import perplexity
+from keras_elmo.training.scoring import perplexity_of
 from keras_elmo.training.vocabulary import Vocabulary
 
 SENTENCES = [["a", "cat", "sat"], ["b"], ["the", "dog", "sat", "a", "cat", "b"] * 4, ["cat", "?"]]
@@ -98,6 +99,12 @@ def test_a_uniform_model_has_the_perplexity_of_its_vocabulary(model, vocabulary,
     for name in ("forward", "backward", "mean"):
         assert found[name] == pytest.approx(len(vocabulary), rel=1e-5)
     assert found["predictions"] == sum(len(sentence) + 1 for sentence in SENTENCES)
+
+
+def test_perplexity_of_a_loss_that_no_float_holds():
+    assert perplexity_of(800.0) == np.inf
+    assert perplexity_of(1.0) == np.e
+    assert np.isnan(perplexity_of(np.nan))
 
 
 def test_a_score_depends_on_the_sentence_alone(model, vocabulary):
