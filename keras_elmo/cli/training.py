@@ -106,7 +106,13 @@ def pretrain(
 @model_option
 @offline_option
 @click.option("--carry-state", is_flag=True, help="The LSTM state goes on between sentences.")
-@click.option("--batch-size", default=32, show_default=True, help="Sentences, or streams, a batch.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    help="Sentences, or streams, a batch.",
+)
 def evaluate(corpus, model, carry_state, batch_size):
     """Show the perplexity of MODEL on text, in each direction.
 
@@ -130,7 +136,13 @@ def evaluate(corpus, model, carry_state, batch_size):
 @offline_option
 @click.option("--tokens", is_flag=True, help="A line for each word too.")
 @click.option("--pairs", is_flag=True, help="Lines hold two sentences: which is likelier?")
-@click.option("--batch-size", default=32, show_default=True, help="Sentences a batch.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    help="Sentences a batch.",
+)
 def score(source, model, tokens, pairs, batch_size):
     """Show how likely the sentences of INPUT are: natural log-probabilities, tab-separated.
 

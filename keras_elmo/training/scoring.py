@@ -58,6 +58,9 @@ class SentenceScorer:
         vocabulary: `Vocabulary` of its softmax.
         batch_size: int, sentences a batch; changes no number.
 
+    Raises:
+        ElmoError: if `batch_size` is below 1.
+
     Example:
         >>> scorer = SentenceScorer(*load_language_model("my_elmo"))
         >>> good, bad = scorer.score([["The", "cats", "sleep"], ["The", "cats", "sleeps"]])
@@ -69,6 +72,8 @@ class SentenceScorer:
     """
 
     def __init__(self, model, vocabulary, batch_size=32):
+        if batch_size < 1:
+            raise ElmoError(f"batch_size must be at least 1, not {batch_size}")
         self._encoder, self._vocabulary = model.encoder, vocabulary
         self._batch_size = batch_size
         self._losses = backend.jit(lambda batch: model.losses(batch)[0], model)

@@ -101,6 +101,11 @@ def test_a_uniform_model_has_the_perplexity_of_its_vocabulary(model, vocabulary,
     assert found["predictions"] == sum(len(sentence) + 1 for sentence in SENTENCES)
 
 
+def test_a_batch_of_nothing_is_refused(model, vocabulary):
+    with pytest.raises(ElmoError, match="batch_size must be at least 1, not 0"):
+        SentenceScorer(model, vocabulary, batch_size=0)
+
+
 def test_perplexity_of_a_loss_that_no_float_holds():
     assert perplexity_of(800.0) == np.inf
     assert perplexity_of(1.0) == np.e
