@@ -64,7 +64,7 @@ class Recipe:
     remat: bool = _setting(False, "Compute large values anew for the gradient, to save memory.")
     dtype: str = _setting("float32", "float32, or mixed_bfloat16 for mixed precision.")
     clip_norm: float = _setting(10.0, "Largest norm of the gradient (of the loss times unroll).")
-    seed: int = _setting(1, "Of everything random.")
+    seed: int = _setting(1, "Of everything random.", 0)
 
     def __post_init__(self):
         for name, values in CHOICES.items():

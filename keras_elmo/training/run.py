@@ -197,7 +197,7 @@ class Run:
             self._save()
             self._write_report()
         # The best is there already; beside it, the last. Without held-out text the last is all.
-        best = validation is not None and (self.output / folder.CONFIG).exists()
+        best = self.best is not None and (self.output / folder.CONFIG).exists()
         self.write_model(self.work / "last" if best else self.output)
         self._write_report()
         self.report(f"done: {self.output}")

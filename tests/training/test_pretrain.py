@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -165,11 +166,16 @@ def test_stops_early_and_keeps_the_best_and_the_last(text, tmp_path):
     )
     progress = weights_progress(tmp_path / "model")
     assert progress["step"] == 6
-    best, last = (
-        json.loads((tmp_path / "model" / part / "metadata.json").read_text())["step"]
-        for part in ("", "training/last")
-    )
-    assert (best, last) == (2, 6)
+    assert best_and_last(tmp_path / "model") == (2, 6)
+    # The same run without the held-out text makes its other steps, and the best stays the best.
+    longer = replace(recipe, patience=None, max_steps=8)
+    pretrain(text[:2], tmp_path / "model", longer, report=lambda line: None)
+    assert best_and_last(tmp_path / "model") == (2, 8)
+
+
+def best_and_last(folder):
+    files = [folder / part / "metadata.json" for part in ("", "training/last")]
+    return tuple(json.loads(file.read_text())["step"] for file in files)
 
 
 def weights_progress(folder):
@@ -240,6 +246,7 @@ def test_reads_standard_input(text, tmp_path, monkeypatch):
         ({"reset_share": 1.5}, "reset_share must be at most 1"),
         ({"cell_clip": -1.0}, "cell_clip must be above 0"),
         ({"clip_norm": 0.0}, "clip_norm must be above 0"),
+        ({"seed": -1}, "seed must be at least 0"),
         ({"min_count": -1}, "min_count must be at least 0"),
         ({"filters": [[1, 0]]}, "filters must be pairs"),
     ],
