@@ -40,13 +40,14 @@ def load(size, folder):
 
 def export(size, folder):
     """Writes the model in every format that is not in the folder yet; the path of each."""
+    from keras_elmo.embedding.files import fingerprint
     from keras_elmo.export import formats
 
-    paths, elmo = {}, None
+    paths, elmo = {}, load(size, folder)
+    place = folder / f"{size}-{fingerprint(elmo):08x}"  # never files of other weights
     for name, (form, file, options) in FORMATS.items():
-        paths[name] = folder / size / name.replace(", ", "_").replace(" ", "_") / file
+        paths[name] = place / name.replace(", ", "_").replace(" ", "_") / file
         if not paths[name].exists():
-            elmo = elmo or load(size, folder)
             paths[name].parent.mkdir(parents=True, exist_ok=True)
             formats.export(elmo, paths[name], form, **options)
     return paths

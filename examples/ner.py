@@ -34,14 +34,15 @@ def plot(truths, answers, folder):
 
 
 TASK = Task(
-    read=lambda path, strict: tasks.read_conll(path, strict=strict),
+    read=lambda path, strict: tasks.read_conll(path, strict=strict, scheme="bio"),
     make=lambda features, tags, units=128: tasks.TokenClassifier(features, tags, units=units),
     tiny=tiny,
     plot=plot,
     epochs=15,
     small={"units": 8},
 )
+main = command(TASK, __doc__)
 
 
 if __name__ == "__main__":
-    command(TASK, __doc__)()
+    main()

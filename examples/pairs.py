@@ -61,19 +61,35 @@ def task(glue=None, columns=("sentence1", "sentence2"), label="label", numbers=F
     )
 
 
+def two_columns(context, parameter, value):
+    """The two names in `--columns`."""
+    columns = value.split(",")
+    if len(columns) != 2:
+        raise click.BadParameter(f"{value!r} does not name two columns")
+    return columns
+
+
 @click.command(cls=Command, help=__doc__)
 @click.option(
     "--glue",
     type=click.Choice(["MRPC", "QQP", "STS-B", "MNLI", "QNLI", "RTE", "WNLI"]),
     help="The files are those of GLUE.",
 )
-@click.option("--columns", default="sentence1,sentence2", show_default=True)
+@click.option(
+    "--columns",
+    default="sentence1,sentence2",
+    show_default=True,
+    callback=two_columns,
+    help="Both texts, with a comma between.",
+)
 @click.option("--label", default="label", show_default=True, help="Column of the label.")
 @click.option("--numbers", is_flag=True, help="Labels are numbers, a similarity.")
 @options
 def main(glue, columns, label, numbers, **settings):
     """Runs the example."""
-    run(task(glue, columns.split(","), label, numbers), **settings)
+    if glue and numbers:
+        raise click.UsageError(f"--numbers is for files of your own, not for --glue {glue}")
+    run(task(glue, columns, label, numbers), **settings)
 
 
 if __name__ == "__main__":

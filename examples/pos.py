@@ -35,7 +35,8 @@ TASK = Task(
     epochs=8,
     small={"units": 8},
 )
+main = command(TASK, __doc__)
 
 
 if __name__ == "__main__":
-    command(TASK, __doc__)()
+    main()

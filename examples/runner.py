@@ -67,7 +67,8 @@ class Command(click.Command):
 
 def options(function):
     """The options that all examples share."""
-    for option in (
+    count = click.IntRange(min=1)
+    shared = (
         click.option("--train", "train_path", type=click.Path(), help="Training data."),
         click.option("--dev", "dev_path", type=click.Path(), help="Held-out data: best epoch."),
         click.option("--test", "test_path", type=click.Path(), help="Data to score in the end."),
@@ -80,18 +81,37 @@ def options(function):
             type=click.Choice(list(VARIANTS)),
             help="What of ELMo is used; may be repeated. [frozen]",
         ),
-        click.option("--place", default="input", type=click.Choice(["input", "output", "both"])),
+        click.option(
+            "--place",
+            default="input",
+            show_default=True,
+            type=click.Choice(["input", "output", "both"]),
+            help="Where ELMo enters the task's RNN.",
+        ),
         click.option("--alone", is_flag=True, help="No word and character vectors beside ELMo."),
-        click.option("--elmo-dropout", default=0.2, show_default=True, help="Share dropped."),
+        click.option(
+            "--elmo-dropout",
+            default=0.2,
+            show_default=True,
+            type=click.FloatRange(min=0, max=1, max_open=True),
+            help="Share of ELMo's vectors that is dropped in training.",
+        ),
         click.option("--adapt", "adapted", is_flag=True, help="First read the training text."),
-        click.option("--seeds", default=1, show_default=True, help="Runs of each variant."),
-        click.option("--epochs", type=int, help="Epochs; the default is the task's."),
-        click.option("--batch-size", type=int, help="Examples a step. [32, or the task's]"),
-        click.option("--learning-rate", type=float, help="Of Adam. [0.001, or the task's]"),
-        click.option("--limit", type=int, help="Use the first N examples of each file."),
+        click.option(
+            "--seeds", default=1, show_default=True, type=count, help="Runs of each variant."
+        ),
+        click.option("--epochs", type=count, help="Epochs; the default is the task's."),
+        click.option("--batch-size", type=count, help="Examples a step. [32, or the task's]"),
+        click.option(
+            "--learning-rate",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Of Adam. [0.001, or the task's]",
+        ),
+        click.option("--limit", type=count, help="Use the first N examples of each file."),
         click.option("--lenient", is_flag=True, help="Mend or leave out what is wrong in files."),
         click.option("--tiny", is_flag=True, help="Tiny data and model, in a minute."),
-    ):
+    )
+    for option in reversed(shared):  # as decorators, the first one is applied last
         function = option(function)
     return function
 
@@ -113,6 +133,8 @@ def run(task, tiny, variants, output, seeds, **settings):
     Returns:
         A dict from variant to the mean of each metric.
     """
+    if settings["alone"] and settings["place"] == "output":
+        raise click.UsageError("with --place output the input needs words: leave out --alone")
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
     data = _tiny_data(task) if tiny else _data(task, **settings)
@@ -151,6 +173,7 @@ def _train(task, data, variant, seed, tiny, output, settings):
         data.get("dev"),
         epochs=settings["epochs"] or (2 if tiny else task.epochs),
         seed=seed,
+        strict=not settings["lenient"],
         verbose=2,
         **_fit_options(task, variant, settings),
     )
@@ -185,7 +208,7 @@ def make_features(task, train, variant, tiny, model, place, alone, elmo_dropout,
     tokens = [text.split() if isinstance(text, str) else text for text in texts]
     if variant == "none":
         return tasks.TokenFeatures(words=tasks.frequent_words(tokens))
-    words = None if alone and place != "output" else tasks.frequent_words(tokens)
+    words = None if alone else tasks.frequent_words(tokens)
     one_layer = variant.startswith("layer")
     penalty = None if one_layer else keras.regularizers.L2(1e-3)
     options = {"dropout": elmo_dropout, "mix_regularizer": penalty}
@@ -214,12 +237,18 @@ def tiny_elmo(**arguments):
 
 
 def _means(runs):
-    return {name: statistics.mean(run[name] for run in runs) for name in runs[0]}
+    """The mean of each score over the runs that have it, since not all answer every type."""
+    found = {name: [run[name] for run in runs if name in run] for name in _names(runs)}
+    return {name: statistics.mean(values) for name, values in found.items()}
+
+
+def _names(runs):
+    return list(dict.fromkeys(name for run in runs for name in run))
 
 
 def _print(results):
     table = Table(title=f"{keras.config.backend()}, {os.cpu_count()} cores")
-    names = list(dict.fromkeys(name for runs in results.values() for name in runs[0]))
+    names = _names([run for runs in results.values() for run in runs])
     table.add_column("variant")
     for name in names:
         table.add_column(name, justify="right")

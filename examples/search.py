@@ -55,16 +55,19 @@ class Search(keras_tuner.RandomSearch):
 @click.option("--dev", "dev_path", type=click.Path())
 @click.option("--output", default="results", show_default=True)
 @click.option("--model", help="An ELMo; the default is the one of the package.")
-@click.option("--trials", default=10, show_default=True)
-@click.option("--epochs", default=10, show_default=True)
-@click.option("--seed", default=0, show_default=True)
+@click.option("--trials", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--epochs", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--lenient", is_flag=True, help="Mend or leave out what is wrong in files.")
 @click.option("--tiny", is_flag=True, help="Tiny data and model, in a minute.")
-def main(train_path, dev_path, output, model, trials, epochs, seed, tiny):
+def main(train_path, dev_path, output, model, trials, epochs, seed, lenient, tiny):
     """Runs the example."""
     if not tiny and (train_path is None or dev_path is None):
         raise click.UsageError("give --train and --dev files, or --tiny")
-    train = tiny_data() if tiny else tasks.read_conll(train_path)
-    dev = tiny_data() if tiny else tasks.read_conll(dev_path)
+    train, dev = (
+        tiny_data() if tiny else tasks.read_conll(path, strict=not lenient, scheme="bio")
+        for path in (train_path, dev_path)
+    )
     search = Search(
         tiny_elmo if tiny else lambda **options: keras_elmo.load(model, **options),
         train,

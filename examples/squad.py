@@ -53,7 +53,8 @@ TASK = Task(
     epochs=5,
     small={"units": 8},
 )
+main = command(TASK, __doc__)
 
 
 if __name__ == "__main__":
-    command(TASK, __doc__)()
+    main()

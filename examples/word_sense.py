@@ -39,10 +39,17 @@ TINY = [
 ]
 
 
-def read(path):
+def read(path, strict=True):
     """A list of (lemma with its part of speech, tokens, place of the word), and the senses."""
-    rows, senses = read_table(path, COLUMNS, "sense")
-    return [(f"{lemma}.{pos}", text.split(), int(k)) for lemma, pos, k, text in rows], senses
+    rows, senses = read_table(path, COLUMNS, "sense", strict=strict)
+    uses = [(f"{lemma}.{pos}", text.split(), index) for lemma, pos, index, text in rows]
+    for lemma, tokens, index in uses:
+        if not index.isdecimal() or int(index) >= len(tokens):
+            raise keras_elmo.ElmoError(
+                f"{path}: {lemma} in {' '.join(tokens)[:60]!r}: target_index {index!r} is no place "
+                f"among {len(tokens)} tokens"
+            )
+    return [(lemma, tokens, int(index)) for lemma, tokens, index in uses], senses
 
 
 def tiny():
@@ -127,13 +134,14 @@ def picture(uses, senses, vectors, output):
 @click.option("--test", "test_path", type=click.Path())
 @click.option("--output", default="results", show_default=True)
 @click.option("--model", help="An ELMo; the default is the one of the package.")
+@click.option("--lenient", is_flag=True, help="Leave out lines that are wrong.")
 @click.option("--tiny", "is_tiny", is_flag=True, help="Tiny data and model, in a minute.")
-def main(train_path, test_path, output, model, is_tiny):
+def main(train_path, test_path, output, model, lenient, is_tiny):
     """Runs the example."""
     if not is_tiny and (train_path is None or test_path is None):
         raise click.UsageError("give --train and --test files, or --tiny")
-    train, senses = tiny() if is_tiny else read(train_path)
-    uses, truths = tiny() if is_tiny else read(test_path)
+    train, senses = tiny() if is_tiny else read(train_path, not lenient)
+    uses, truths = tiny() if is_tiny else read(test_path, not lenient)
     elmo = tiny_elmo() if is_tiny else keras_elmo.load(model)
     train_vectors, vectors = vectors_of(elmo, train), vectors_of(elmo, uses)
     names = [*(f"layer {k}" for k in range(len(vectors) - 1)), "mean of the layers"]

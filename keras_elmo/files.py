@@ -1,12 +1,17 @@
 """Writing files and folders so that a half-written one never has the final name."""
 
 import contextlib
+import gzip
 import os
 import shutil
 import tempfile
+import zlib
 from pathlib import Path
 
 from keras_elmo.errors import ElmoError
+
+# What reading a .gz file raises that is cut, changed, or none at all.
+GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 @contextlib.contextmanager

@@ -73,7 +73,13 @@ def embed(
 @click.argument("sentence")
 @click.option("--word", required=True, metavar="W", help="A word of the sentence.")
 @click.option("--corpus", required=True, metavar="FILE", help="Text to look through: as for embed.")
-@click.option("--count", default=10, show_default=True, help="How many uses.")
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many uses.",
+)
 @click.option(
     "--layers",
     default="top",

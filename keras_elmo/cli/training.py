@@ -14,8 +14,18 @@ from keras_elmo.training.recipe import Recipe
 @click.command("build-vocab")
 @corpus_argument
 @click.option("--output", required=True, type=click.Path(), metavar="FILE")
-@click.option("--min-count", default=1, show_default=True, help="Leave out rarer words.")
-@click.option("--max-size", type=int, help="Keep so many, the three markers included.")
+@click.option(
+    "--min-count",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Leave out rarer words.",
+)
+@click.option(
+    "--max-size",
+    type=click.IntRange(min=4),
+    help="Keep so many, the three markers included.",
+)
 def build_vocab(corpus, output, min_count, max_size):
     """Count the words of text files and write a vocabulary, the frequent words first.
 
@@ -149,6 +159,8 @@ def score(source, model, tokens, pairs, batch_size):
     INPUT: text, a sentence a line, words divided by spaces; with --pairs two of them, divided by
     a tab; -: standard input.
     """
+    if tokens and pairs:
+        raise click.UsageError("--tokens is for sentences, not for --pairs")
     from keras_elmo.convert.language_model import load_language_model
     from keras_elmo.training import score_lines
     from keras_elmo.training.scoring import SentenceScorer

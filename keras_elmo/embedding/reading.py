@@ -3,11 +3,11 @@
 import contextlib
 import gzip
 import sys
-import zlib
 from pathlib import Path
 
 from keras_elmo.embedding.journal import Sentence
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import GZIP_ERRORS
 
 STANDARD_INPUT = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -97,7 +97,7 @@ class SentenceFile:
                     f"not UTF-8 (byte 0x{error.object[error.start]:02x} in column "
                     f"{error.start + 1}); convert the file to UTF-8",
                 ) from error
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            except GZIP_ERRORS as error:
                 raise self._error(number + 1, f"broken .gz file ({error})") from error
 
     @contextlib.contextmanager

@@ -107,7 +107,11 @@ def on_char_ids(model):
     """
     _check(model)
     if len(model.texts) > 1 or model.features.words is not None:
-        raise ElmoError(f"{model.name} reads more than the characters of one text")
+        raise ElmoError(
+            f"{model.name} reads more than the characters of one text, so it goes only into a "
+            "savedmodel; for other formats train it on one text with ELMo alone: "
+            "TokenFeatures(elmo), in the examples --alone"
+        )
     size = model.features.elmo.embedding.max_word_length
     char_ids = keras.Input((None, size), dtype="int32", name="char_ids")
     outputs = model({model.texts[0]: {"char_ids": char_ids}})

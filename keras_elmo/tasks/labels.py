@@ -1,5 +1,7 @@
 """Labels of whole examples: classes or numbers."""
 
+import warnings
+
 import numpy as np
 
 from keras_elmo.errors import ElmoError
@@ -10,6 +12,9 @@ def distinct_labels(labels):
 
     A list without repetition keeps its order.
 
+    Raises:
+        ElmoError: if there is none.
+
     Example:
         >>> distinct_labels([["O", "B-PER"], ["O"]])
         ['B-PER', 'O']
@@ -17,6 +22,8 @@ def distinct_labels(labels):
     labels = list(labels)
     flat = [x for part in labels for x in ([part] if isinstance(part, str) else part)]
     found = dict.fromkeys(flat)
+    if not found:
+        raise ElmoError("`labels` is empty: give all labels, or the targets of the training data")
     return flat if len(found) == len(flat) else sorted(found)
 
 
@@ -37,4 +44,16 @@ def check_every_class(ids, targets):
         raise ElmoError(
             f"no training example of the label {missing[0]!r}; leave it out of `labels`, or "
             "fit with strict=False"
+        )
+
+
+def warn_of_unknown(ids, targets):
+    """Warns of labels to be scored that can't be answered, since training had none of them."""
+    unknown = sorted(set(targets) - set(ids))
+    if unknown:
+        names = ", ".join(map(repr, unknown[:5]))
+        warnings.warn(
+            f"{len(unknown)} labels to be scored are unknown from training, so no answer can be "
+            f"right there: {names}",
+            stacklevel=4,
         )

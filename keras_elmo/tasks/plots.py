@@ -122,6 +122,7 @@ def neighbors(vectors, labels, groups, path):
     centered = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centered, full_matrices=False)
     plane = centered @ directions[:2].T
+    plane = np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))  # a single point has no directions
     figure, axes = _figure(8.0, 6.0)
     for group in dict.fromkeys(groups):
         chosen = [k for k, name in enumerate(groups) if name == group]

@@ -145,6 +145,12 @@ class SpanExtractor(TaskModel):
             for text, place in zip(texts, places, strict=True)
         ]
 
+    def check_truths(self, examples, targets):
+        super().check_truths(examples, targets)
+        for number, answers in enumerate(targets):
+            if not answers:
+                raise ElmoError(f"question {number} has no answer to be scored by")
+
     def encode_target(self, text, target, number):
         """First and last token of the answer."""
         if not target:

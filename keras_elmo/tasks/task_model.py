@@ -111,8 +111,9 @@ class TaskModel(keras.Model):
 
         Raises:
             ElmoError: if examples and targets don't match, or a target is unknown.
+            TypeError: if a string stands where a list of examples belongs.
         """
-        texts = self.read(examples)
+        texts = self.read(_listed(examples))
         texts, encoded = self._checked(texts, self.expand(examples, texts, targets), strict)
         log = TrainingLog(self, validation_data, patience or epochs, cache, fine_tune != "mix")
         # `Batches` shuffles by itself, by the seed.
@@ -149,8 +150,7 @@ class TaskModel(keras.Model):
 
     def expand(self, examples, texts, targets):
         """The target of each of the texts; `None`: there is nothing to learn from it."""
-        if len(examples) != len(targets):
-            raise ElmoError(f"{len(examples)} examples, but {len(targets)} targets")
+        _check_lengths(examples, targets)
         return targets
 
     def _checked(self, texts, targets, strict):
@@ -177,6 +177,10 @@ class TaskModel(keras.Model):
     def check_targets(self, targets):
         """Refuses training targets that can't be learned from."""
 
+    def check_truths(self, examples, targets):
+        """Refuses targets that can't be scored, and warns of those that no answer can meet."""
+        _check_lengths(examples, targets)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         losses = self.losses_of(y, y_pred)  # (batch,)
         loss = ops.sum(losses * sample_weight) / ops.maximum(ops.sum(sample_weight), 1.0)
@@ -201,8 +205,11 @@ class TaskModel(keras.Model):
 
         Returns:
             A list, one entry for each example.
+
+        Raises:
+            TypeError: if a string stands where a list of examples belongs.
         """
-        texts = self.read(examples)
+        texts = self.read(_listed(examples))
         answers = self.answers(Batches(self, texts, batch_size=batch_size))
         return self.merge(examples, texts, answers)
 
@@ -222,6 +229,7 @@ class TaskModel(keras.Model):
 
     def evaluate(self, examples, targets, batch_size=32):
         """The task's metrics, as a dict; the first one is the one that counts."""
+        self.check_truths(_listed(examples), targets)
         return self.score(targets, self.predict(examples, batch_size))
 
     # Files
@@ -251,3 +259,15 @@ class TaskModel(keras.Model):
         config = dict(config)
         features = keras.saving.deserialize_keras_object(config.pop("features"))
         return cls(features, **config)
+
+
+def _listed(examples):
+    """The examples themselves, but a TypeError for a string in their place."""
+    if isinstance(examples, str):
+        raise TypeError(f"expected a list of examples, got the string {examples[:40]!r}")
+    return examples
+
+
+def _check_lengths(examples, targets):
+    if len(examples) != len(targets):
+        raise ElmoError(f"{len(examples)} examples, but {len(targets)} targets")

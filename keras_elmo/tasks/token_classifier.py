@@ -1,5 +1,7 @@
 """A tag for each token: named entities, parts of speech."""
 
+from itertools import chain
+
 import keras
 import numpy as np
 from keras import ops
@@ -11,6 +13,7 @@ from keras_elmo.layers.crf import argmax
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks import tags
 from keras_elmo.tasks.labels import distinct_labels
+from keras_elmo.tasks.labels import warn_of_unknown
 from keras_elmo.tasks.task_model import TaskModel
 
 DECODERS = ("crf", "softmax")
@@ -98,13 +101,15 @@ class TokenClassifier(TaskModel):
         losses = keras.losses.sparse_categorical_crossentropy(wanted, logits, from_logits=True)
         return ops.sum(ops.where(mask, losses, ops.zeros_like(losses)), axis=-1)
 
+    def check_truths(self, examples, targets):
+        super().check_truths(examples, targets)
+        for number, (text, target) in enumerate(zip(self.read(examples), targets, strict=True)):
+            _check_count(text, target, number)
+        warn_of_unknown(self._ids, chain.from_iterable(targets))
+
     def encode_target(self, text, target, number):
         """The ids of the tags of one sentence."""
-        if len(target) != len(text["text"]):
-            raise ElmoError(
-                f"sentence {number}: {len(text['text'])} tokens, but {len(target)} tags "
-                f"({' '.join(text['text'])[:60]})"
-            )
+        _check_count(text, target, number)
         try:
             return np.array([self._ids[tag] for tag in target], dtype=np.int32)
         except KeyError as error:
@@ -139,3 +144,11 @@ class TokenClassifier(TaskModel):
             "dropout": self.dropout,
             "decoder": self.decoder,
         }
+
+
+def _check_count(text, target, number):
+    if len(target) != len(text["text"]):
+        raise ElmoError(
+            f"sentence {number}: {len(text['text'])} tokens, but {len(target)} tags "
+            f"({' '.join(text['text'])[:60]})"
+        )

@@ -33,6 +33,8 @@ class TrainingLog(keras.callbacks.Callback):
         self._task, self._patience, self._cache, self._whole = task, patience, cache, whole
         self._best, self._best_weights, self._waited = None, [], 0
         self._examples, self._targets = validation_data or (None, None)
+        if validation_data:
+            task.check_truths(*validation_data)
         self._texts, self._kept = None, None
 
     def on_epoch_end(self, epoch, logs=None):

@@ -32,8 +32,8 @@ def save(path, model, progress):
             array = model.devices.whole(variable)
             if not np.isfinite(array).all():
                 raise ElmoError(
-                    f"{variable.path} is no longer finite; {path} stays as it was. Start again "
-                    "with a lower learning rate."
+                    f"{variable.path} is no longer finite; an earlier {path}, if there is one, "
+                    "stays as it was. Start again with a lower learning rate."
                 )
             dataset = file.create_dataset(f"{number:04}", data=array)
             dataset.attrs["path"] = variable.path

@@ -5,12 +5,12 @@ import glob
 import gzip
 import os
 import sys
-import zlib
 from itertools import islice
 
 import numpy as np
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import GZIP_ERRORS
 
 STANDARD_INPUT = "-"
 BLOCK_SENTENCES = 1 << 17  # sentences shuffled together, about 25 MB of text
@@ -166,7 +166,7 @@ def read_lines(path):
                     yield text
     except UnicodeDecodeError as error:
         raise ElmoError(f"{path}, line {number}: not valid UTF-8 ({error}).") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except GZIP_ERRORS as error:
         raise ElmoError(f"{path}: damaged or incomplete .gz file ({error}).") from None
 
 

@@ -71,9 +71,9 @@ def pretrain(
     with devices.share(distribute) as shared, tempfile.TemporaryDirectory() as elsewhere:
         # All processes do the same, for in most of it they need each other; one is of use.
         place, report = (output, report) if shared.is_chief else (Path(elsewhere), _silent)
-        run = Run(place, recipe or Recipe(), shared, report)
+        run = Run(place, recipe or Recipe(), shared, report, validation)
         run.open(corpus, vocabulary, init_from, tensorboard, output / "training" / CHECKPOINT)
-        run.train(validation, checkpoint_steps, validation_steps, callbacks)
+        run.train(checkpoint_steps, validation_steps, callbacks)
     return output
 
 

@@ -56,8 +56,8 @@ class Progress(keras.callbacks.Callback):
         perplexities = [self._mean(f"{d}_perplexity", lambda x: math.log(x)) for d in DIRECTIONS]
         if not math.isfinite(loss):
             raise ElmoError(
-                f"The loss is {loss} at step {step}; the checkpoint before it is intact. Start "
-                "again with a lower learning rate."
+                f"The loss is {loss} at step {step}; an earlier checkpoint, if there is one, stays "
+                "as it was. Start again with a lower learning rate."
             )
         run, recipe = self._run, self._run.recipe
         now = time.monotonic()

@@ -1,10 +1,12 @@
 """The settings of a training run."""
 
+import math
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import fields
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.text.characters import MAX_WORD_LENGTH
 
 CHOICES = {
     "activation": ("relu", "tanh"),
@@ -15,8 +17,8 @@ CHOICES = {
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
-def _setting(default, help, least=None):
-    return field(default=default, metadata={"help": help, "least": least})
+def _setting(default, help, least=None, most=math.inf):
+    return field(default=default, metadata={"help": help, "least": least, "most": most})
 
 
 @dataclass
@@ -58,13 +60,14 @@ class Recipe:
         0.0,
         "Share of the rows whose LSTM state is set back to zero before a window (original: 0).",
         0,
+        1,
     )
     patience: int | None = _setting(None, "Stop after so many validations without a new best.", 1)
     accumulation: int = _setting(1, "Parts in which a batch is worked through, to save memory.", 1)
     remat: bool = _setting(False, "Compute large values anew for the gradient, to save memory.")
     dtype: str = _setting("float32", "float32, or mixed_bfloat16 for mixed precision.")
     clip_norm: float = _setting(10.0, "Largest norm of the gradient (of the loss times unroll).")
-    seed: int = _setting(1, "Of everything random.", 0)
+    seed: int = _setting(1, "Of everything random.", 0, 2**32 - 1)
 
     def __post_init__(self):
         for name, values in CHOICES.items():
@@ -73,20 +76,29 @@ class Recipe:
                     f"{name} must be one of {', '.join(values)}, not {getattr(self, name)}"
                 )
         for setting in fields(self):
-            value, least = getattr(self, setting.name), setting.metadata["least"]
-            if None not in (value, least) and value < least:
-                raise ElmoError(f"{setting.name} must be at least {least}, not {value}")
+            value = getattr(self, setting.name)
+            if isinstance(value, int | float):
+                _check_number(setting.name, value, **setting.metadata)
         if any(len(pair) != 2 or min(pair) < 1 for pair in self.filters):
             raise ElmoError(f"filters must be pairs (width, count), each 1 or more: {self.filters}")
+        if (widest := max(width for width, _ in self.filters)) > MAX_WORD_LENGTH:
+            raise ElmoError(f"a filter cannot be wider than a word, {MAX_WORD_LENGTH}: {widest}")
         for name in ("cell_clip", "projection_clip", "clip_norm"):
             if getattr(self, name) <= 0:
                 raise ElmoError(f"{name} must be above 0, not {getattr(self, name)}")
         if self.dropout >= 1:
             raise ElmoError(f"dropout must be below 1, not {self.dropout}")
-        if self.reset_share > 1:
-            raise ElmoError(f"reset_share must be at most 1, not {self.reset_share}")
         if self.batch_size % self.accumulation:
             raise ElmoError(
                 f"a batch of {self.batch_size} rows cannot be divided into {self.accumulation} "
                 "equal parts; change batch_size or accumulation"
             )
+
+
+def _check_number(name, value, least, most, **_):
+    if not math.isfinite(value):
+        raise ElmoError(f"{name} must be a finite number, not {value}")
+    if least is not None and value < least:
+        raise ElmoError(f"{name} must be at least {least}, not {value}")
+    if value > most:
+        raise ElmoError(f"{name} must be at most {most}, not {value}")

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import warnings
+from itertools import zip_longest
 
 from keras_elmo.convert import folder
 from keras_elmo.convert import language_model
@@ -50,15 +51,17 @@ class Run:
         recipe: `Recipe`.
         shared: the devices, as `devices.share` gives them.
         report: function that takes a line of text.
+        validation: `Corpus` held out, or `None`.
 
     Example:
         >>> run = Run(Path("my_elmo"), recipe, devices.current(), print)
         >>> run.open("corpus/*.txt.gz", None, None, False, run.work / CHECKPOINT)
-        >>> run.train(None, checkpoint_steps=250, validation_steps=None, callbacks=())
+        >>> run.train(checkpoint_steps=250, validation_steps=None, callbacks=())
     """
 
-    def __init__(self, output, recipe, shared, report):
+    def __init__(self, output, recipe, shared, report, validation=None):
         self.output, self.recipe, self.devices, self.report = output, recipe, shared, report
+        self.validation = validation
         self.work = output / "training"
         if not self.work.exists() and output.exists() and not _is_empty(output):
             raise ElmoError(f"{output}: is there already, and no run; give another --output")
@@ -121,20 +124,24 @@ class Run:
 
     def _check_settings(self, init_from):
         """A run is taken up only with the settings and the data it began with."""
-        files = zip(self.corpus.paths, self.corpus.counts(), strict=True)
         settings = {
             **json.loads(json.dumps(dataclasses.asdict(self.recipe))),
             "init_from": None if init_from is None else str(init_from),
-            "files": [[os.path.basename(path), *counts] for path, counts in files],
+            "files": _contents(self.corpus),
+            "validation": _contents(self.validation),
         }
         path = self.work / "settings.json"
         taken_up = self.begun and path.exists()
         old = read_json(path) if taken_up else settings
+        # A run may do without its held-out text, but not measure its best by two of them.
+        kept = old.get("validation")
+        settings["validation"] = settings["validation"] or kept
+        old["validation"] = kept or settings["validation"]
         for key in sorted(settings.keys() - MAY_CHANGE):
             if settings[key] != old.get(key):
                 raise ElmoError(
-                    f"{self.work} holds a run with {key} = {old.get(key)}, not {settings[key]}; "
-                    "give the same settings, or another --output."
+                    f"{self.work} holds a run with {_difference(key, old.get(key), settings[key])}"
+                    "; give the same settings, or another --output."
                 )
         with replaced(path) as temporary:
             temporary.write_text(json.dumps(settings, indent=1), encoding="utf-8")
@@ -185,15 +192,15 @@ class Run:
         seconds /= self.devices.count
         self.report(f"about {memory / 2**20:,.0f} MiB of memory{where} and {duration(seconds)}")
 
-    def train(self, validation, checkpoint_steps, validation_steps, callbacks):
+    def train(self, checkpoint_steps, validation_steps, callbacks):
         """Makes the steps that are left and writes the model; the arguments are `pretrain`'s."""
         every = validation_steps or max(1, math.floor(self.epoch_steps))
         patience = self.recipe.patience
         while self.step < self.steps and (patience is None or self.stale < patience):
             target = min(self.steps, (self.step // every + 1) * every)
             self._train_until(target, checkpoint_steps, callbacks)
-            if validation is not None:
-                self._validate(validation)
+            if self.validation is not None:
+                self._validate()
             self._save()
             self._write_report()
         # The best is there already; beside it, the last. Without held-out text the last is all.
@@ -253,9 +260,9 @@ class Run:
         progress = {key: getattr(self, key) for key in ("step", "position", "best", "stale")}
         checkpoint.save(self.work / CHECKPOINT, self.model, progress)
 
-    def _validate(self, corpus):
+    def _validate(self):
         # Each replica reads the whole text.
-        windows = self._windows(corpus, complete=True)
+        windows = self._windows(self.validation, complete=True)
         batches = ((batch,) for batch in windows for _ in self.devices.parts)
         with warnings.catch_warnings():  # that the text ends, which it does
             warnings.simplefilter("ignore", UserWarning)
@@ -301,3 +308,27 @@ class Run:
 
 def _is_empty(path):
     return path.is_dir() and not any(path.iterdir())
+
+
+def _contents(corpus):
+    """The names and sizes by which a text is known again."""
+    if corpus is None:
+        return None
+    files = zip(corpus.paths, corpus.counts(), strict=True)
+    return [[os.path.basename(path), *counts] for path, counts in files]
+
+
+def _difference(key, old, new):
+    """What a setting was and is; of files only the first that is another."""
+    if key not in ("files", "validation"):
+        return f"{key} = {old}, not {new}"
+    before, now = next(pair for pair in zip_longest(old or [], new or []) if pair[0] != pair[1])
+    text = "held-out text" if key == "validation" else "text"
+    return f"other {text}: {_file(before)}, not {_file(now)}"
+
+
+def _file(entry):
+    if entry is None:
+        return "no further file"
+    name, sentences, words = entry
+    return f"{name} with {sentences:,} sentences of {words:,} words"

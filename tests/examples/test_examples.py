@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 # Each runs in a process of its own; the models behind them are tested on every backend.
 pytestmark = pytest.mark.torch
@@ -56,14 +57,75 @@ def test_word_sense_by_votes_and_by_means(monkeypatch):
     assert found == {"nearest_mean": ["river", None], "nearest_uses": ["money", None]}
 
 
-def test_a_fault_in_a_file_is_one_line(tmp_path):
-    path = tmp_path / "train.bio"
-    path.write_text("a\tO\nb\tI-PER\n\n")
-    command = [sys.executable, str(EXAMPLES / "ner.py"), "--train", path, "--test", path]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
-    assert done.returncode == 2
-    assert f"{path}, line 2: I-PER continues an entity that nothing began" in done.stderr
-    assert "Traceback" not in done.stderr
+SENSES = "lemma\tpos\tsense\ttarget_index\ttokens\nbank\tn\triver\t{}\tthe bank\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("ner", "a\tO\nb\tI-PER\n", "FILE, line 2: I-PER continues an entity that nothing began"),
+        ("ner", "a\tO\nb\tNOUN\n", "FILE, line 2: the tag 'NOUN' is not of BIO"),
+        ("search", "a\tO\nb\tNOUN\n", "FILE, line 2: the tag 'NOUN' is not of BIO"),
+        ("translate", "a\n", "FILE, line 1: 1 columns, but 2 or more are needed"),
+        ("squad", '{"data": []}', "FILE: holds no question"),
+        ("word_sense", SENSES.format("x"), "FILE: bank.n in 'the bank': target_index 'x' is"),
+        ("word_sense", SENSES.format("-1"), "FILE: bank.n in 'the bank': target_index '-1' is"),
+        ("word_sense", SENSES.format("2"), "FILE: bank.n in 'the bank': target_index '2' is"),
+    ],
+)
+def test_a_fault_in_a_file_is_one_line(tmp_path, monkeypatch, name, text, message):
+    path = tmp_path / "data"
+    path.write_text(text)
+    last = "--dev" if name == "search" else "--test"
+    done = invoke(monkeypatch, name, "--train", str(path), last, str(path))
+    assert done.exit_code == 2
+    assert done.output.startswith(f"Error: {message.replace('FILE', str(path))}")
+    assert done.output.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ner", ["--seeds", "0"]),
+        ("ner", ["--epochs", "0"]),
+        ("ner", ["--batch-size", "-1"]),
+        ("ner", ["--limit", "0"]),
+        ("ner", ["--learning-rate", "0"]),
+        ("ner", ["--elmo-dropout", "1"]),
+        ("ner", ["--place", "output", "--alone"]),
+        ("pairs", ["--columns", "question"]),
+        ("pairs", ["--glue", "MRPC", "--numbers"]),
+        ("search", ["--trials", "0"]),
+    ],
+)
+def test_options_that_are_refused(monkeypatch, name, options):
+    done = invoke(monkeypatch, name, "--tiny", *options)
+    assert done.exit_code == 2
+    assert "Error: " in done.output
+
+
+def test_a_single_use_is_pictured(tmp_path, monkeypatch):
+    path = tmp_path / "data"
+    path.write_text(SENSES.format(1))
+    monkeypatch.syspath_prepend(EXAMPLES)
+    word_sense = importlib.import_module("word_sense")
+    uses, senses = word_sense.read(path)
+    vectors = word_sense.vectors_of(word_sense.tiny_elmo(), uses)
+    word_sense.picture(uses, senses, vectors[-1], tmp_path)
+    assert (tmp_path / "neighbors.png").exists()
+
+
+def test_means_over_the_seeds_that_have_a_score(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    runner = importlib.import_module("runner")
+    runs = [{"f1": 40.0, "f1_PER": 10.0}, {"f1": 60.0, "f1_LOC": 30.0}]
+    assert runner._means(runs) == {"f1": 50.0, "f1_PER": 10.0, "f1_LOC": 30.0}
+
+
+def invoke(monkeypatch, name, *options):
+    """The outcome of an example's command, in this process."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return CliRunner().invoke(importlib.import_module(name).main, options)
 
 
 def environment():

@@ -76,3 +76,14 @@ def test_wrong_labels(make_features, labels, targets, message):
     model = TextClassifier(make_features(), labels, units=4)
     with pytest.raises(ElmoError, match=message):
         model.fit(TEXTS, targets)
+
+
+def test_targets_that_cannot_be_scored(make_features):
+    model = TextClassifier(make_features(), LABELS, units=4)
+    with pytest.warns(UserWarning, match="1 labels to be scored are unknown.*: 'so'"):
+        model.evaluate(TEXTS[:2], [LABELS[0], "so"])
+    model = PairClassifier(make_features(), units=4)
+    for target in ("good", float("nan")):
+        for call in (model.fit, model.evaluate):
+            with pytest.raises(ElmoError, match="example 1: the target .* is not a finite number"):
+                call(PAIRS[:2], [1.0, target])

@@ -34,6 +34,10 @@ class TestConll:
         assert read_conll(path) == ([["EU", "rejects"]], [["B-ORG", "O"]])
         assert read_conll(path, tag_column=1)[1] == [["NNP", "VBZ"]]
 
+    def test_columns_aligned_with_spaces(self, write):
+        path = write("Anna    B-PER\nlives   O \nin      O\nParis   B-LOC\n")
+        assert read_conll(path)[1] == [["B-PER", "O", "O", "B-LOC"]]
+
     def test_conllu(self, write):
         rows = [
             "1-2\tdon't" + "\t_" * 8,
@@ -47,10 +51,10 @@ class TestConll:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ("x", "line 3: 1 entries where others have 2"),
-            ("x\t", "line 3: 1 entries where others have 2"),
-            ("x\t\tO", "line 3: 2 entries where others have 2"),
-            ("x\tO\tO", "line 3: 3 entries where others have 2"),
+            ("x", "line 3: 1 columns where others have 2"),
+            ("x\t", "line 3: an empty token or tag"),
+            ("x\t\tO", "line 3: 3 columns where others have 2"),
+            ("x\tO\tO", "line 3: 3 columns where others have 2"),
             ("x\tI-PER", "line 3: I-PER continues an entity that nothing began"),
             ("x\tI-LOC", "line 3: I-LOC continues an entity that nothing began"),
         ],
@@ -74,6 +78,33 @@ class TestConll:
     def test_no_tags(self, write):
         with pytest.raises(ElmoError, match="1 columns, but a token and its tag"):
             read_conll(write("a\nb\n"))
+
+    @pytest.mark.parametrize(("token", "tag"), [(0, -5), (0, 2), (0, 0), (1, -1)])
+    def test_no_such_column(self, write, token, tag):
+        with pytest.raises(ElmoError, match=f"looked for in columns {token} and {tag}"):
+            read_conll(write("a\tO\nb\tO\n"), token, tag)
+
+    def test_scheme(self, write):
+        path = write("a\tO\n\nb\tS-PER\n\nc\tB-PER\n")
+        assert read_conll(path)[1] == [["O"], ["S-PER"], ["B-PER"]]
+        message = "line 3: the tag 'S-PER' is not of BIO"
+        with pytest.raises(ElmoError, match=message):
+            read_conll(path, scheme="bio")
+        with pytest.warns(UserWarning, match=message):
+            assert read_conll(path, strict=False, scheme="bio")[1] == [["O"], ["B-PER"]]
+        with pytest.raises(ElmoError, match="holds no entity"):
+            read_conll(write("a\tO\n"), scheme="bio")
+
+    def test_no_sentence_is_left(self, write):
+        path = write("a\tO\nb\n\nc\tO\nd\n")
+        with pytest.raises(ElmoError, match="no sentence is left"):
+            read_conll(path, strict=False)
+
+    def test_line_ends_of_old_macs(self, tmp_path):
+        path = tmp_path / "x.bio"
+        path.write_bytes(b"a\tO\rb\tO\r")
+        with pytest.raises(ElmoError, match="lines end with CR alone"):
+            read_conll(path)
 
     def test_not_utf8(self, tmp_path):
         path = tmp_path / "x.bio"
@@ -106,6 +137,8 @@ class TestTables:
             ("1", "line 3: 1 columns where 2 belong"),
             ("1\t ", "line 3: an empty text or label"),
             ("good\tx", "line 3: the label 'good' is not a number"),
+            ("nan\tx", "line 3: the label 'nan' is not a number"),
+            ("1e999\tx", "line 3: the label '1e999' is not a number"),
         ],
     )
     def test_faults(self, write, line, message):
@@ -120,6 +153,11 @@ class TestTables:
             read_table(write("label\ttext\n1\ta\n"))
         with pytest.raises(ElmoError, match="holds no example"):
             read_table(write("label\tsentence\n"))
+        with pytest.raises(ElmoError, match="is empty"):
+            read_table(write("\n"))
+
+    def test_empty_lines(self, write):
+        assert read_table(write("label\tsentence\n1\ta\n\n0\tb\n\n"))[1] == ["1", "0"]
 
     def test_glue(self, write):
         path = write("gj04\t1\t\tA good sentence.\ngj04\t0\t*\tBad a.\n", "CoLA.tsv")
@@ -138,6 +176,19 @@ class TestTables:
         assert read_parallel(write("It rains.\tИдёт дождь.\n")) == (["It rains."], ["Идёт дождь."])
         with pytest.raises(ElmoError, match="line 2: 3 columns where 2 belong"):
             read_parallel(write("a\tb\na\tb\tc\n"))
+
+    def test_the_usual_number_of_columns_counts_not_the_first(self, write):
+        path = write("a\tb\tc\nd\te\nf\tg\n")
+        with pytest.raises(ElmoError, match="line 1: 3 columns where 2 belong"):
+            read_parallel(path)
+        with pytest.warns(UserWarning, match="line 1"):
+            assert read_parallel(path, strict=False) == (["d", "f"], ["e", "g"])
+        assert read_parallel(write("a\tb\tby x\nd\te\tby y\n"))[1] == ["b", "e"]
+        path = write("a\nd\te\nf\tg\n")
+        with pytest.raises(ElmoError, match="line 1: 1 columns where 2 belong"):
+            read_parallel(path)
+        with pytest.raises(ElmoError, match="line 1: 1 columns, but 2 or more are needed"):
+            read_parallel(write("a\nb\nc\td\n"))
 
 
 class TestSquad:
@@ -161,12 +212,49 @@ class TestSquad:
         path = write(self.data("Peter"))
         with pytest.raises(ElmoError, match="q1: the answer 'Peter' isn't in its context"):
             read_squad(path)
-        with pytest.warns(UserWarning, match="and 1 more"):
-            assert read_squad(path, strict=False) == []
+        with (
+            pytest.warns(UserWarning, match="left out"),
+            pytest.raises(ElmoError, match="holds no question with an answer"),
+        ):
+            read_squad(path, strict=False)
         with pytest.raises(ElmoError, match="question q1 has no answer"):
             read_squad(write(self.data(answers=[])))
+        with pytest.raises(ElmoError, match="question q1: an empty answer"):
+            read_squad(write(self.data(" ", 2)))
+        with pytest.raises(ElmoError, match="is elsewhere in its context, not at -10"):
+            read_squad(write(self.data(start=-10)))
+
+    def test_a_fault_is_counted_once(self, write):
+        answers = [{"text": "Peter", "answer_start": 0}, {"text": "Anna", "answer_start": 10}]
+        with pytest.warns(UserWarning, match="left out") as warned:
+            (question,) = read_squad(write(self.data(answers=answers)), strict=False)
+        assert question.answers == [("Anna", 10)]
+        assert "more" not in str(warned[0].message)
+
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            ({"answer_start": 1}, "question q1: an answer without 'text'"),
+            ({"text": "Anna"}, "question q1: an answer without 'answer_start'"),
+            ({"text": "Anna", "answer_start": "10"}, "q1: an answer_start that is no whole number"),
+            ({"text": 3, "answer_start": 10}, "question q1: a text that is no string"),
+            (3, "TypeError"),
+        ],
+    )
+    def test_wrong_types(self, write, answer, message):
+        with pytest.raises(ElmoError, match=f"not the JSON of SQuAD.*{message}"):
+            read_squad(write(self.data(answers=[answer])))
+
+    def test_other_files(self, write, tmp_path):
         with pytest.raises(ElmoError, match="not the JSON of SQuAD"):
             read_squad(write('{"data": 3}'))
+        with pytest.raises(ElmoError, match="holds no question"):
+            read_squad(write('{"data": []}'))
+        path = tmp_path / "x.json.gz"
+        for data in (b"{}", gzip.compress(b"{}" * 1000)[:-20], gzip.compress(b"{}")[:-4] + b"1234"):
+            path.write_bytes(data)
+            with pytest.raises(ElmoError, match=r"x.json.gz: damaged .gz file"):
+                read_squad(path)
 
 
 @pytest.mark.parametrize(

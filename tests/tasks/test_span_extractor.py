@@ -60,3 +60,8 @@ def test_an_answer_that_is_not_there(make, answers):
 
 def test_an_empty_text_has_an_empty_answer(make):
     assert make().predict([("Who?", "")])[0].text == ""
+
+
+def test_a_question_without_an_answer_cannot_be_scored(make):
+    with pytest.raises(ElmoError, match="question 0 has no answer to be scored by"):
+        make().evaluate(QUESTIONS[:1], [[]])

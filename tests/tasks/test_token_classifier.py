@@ -118,6 +118,39 @@ def test_wrong_targets(make_tagger, tags, message):
         make_tagger().fit(SENTENCES, tags)
 
 
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        ([["O"], *TAGS[1:]], "sentence 0: 6 tokens, but 1 tags"),
+        (TAGS[:2], "4 examples, but 2 targets"),
+    ],
+)
+def test_held_out_tags_are_checked_before_training(make_tagger, tags, message):
+    tagger = make_tagger()
+    with pytest.raises(ElmoError, match=message):
+        tagger.fit(SENTENCES, TAGS, (SENTENCES, tags), verbose=0)
+    assert not tagger.compiled
+    with pytest.raises(ElmoError, match=message):
+        tagger.evaluate(SENTENCES, tags)
+
+
+def test_tags_that_are_new_in_the_test_file(make_tagger):
+    with pytest.warns(UserWarning, match="1 labels to be scored are unknown.*: 'B-ORG'"):
+        make_tagger().evaluate(SENTENCES[3:], [["O", "B-ORG"]])
+
+
+def test_a_string_is_no_list_of_sentences(make_tagger):
+    tagger = make_tagger()
+    for call in (tagger.predict, lambda text: tagger.evaluate(text, ["O"])):
+        with pytest.raises(TypeError, match="a list of examples, got the string 'Anna lives'"):
+            call("Anna lives")
+
+
+def test_no_labels(make_tagger):
+    with pytest.raises(ElmoError, match="`labels` is empty"):
+        make_tagger(labels=[])
+
+
 def test_parts_of_speech_are_scored_by_accuracy(make_tagger):
     tagger = make_tagger(labels=["NOUN", "VERB"], decoder="softmax")
     tags = [["NOUN"] * len(sentence) for sentence in SENTENCES]

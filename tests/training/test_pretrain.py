@@ -190,7 +190,7 @@ def test_what_goes_wrong_leaves_the_checkpoint_intact(text, tmp_path, monkeypatc
     pretrain(text[:2], folder, recipe, **quiet)
     before = weights(folder)
 
-    bad = Recipe(**{**TINY, "max_steps": 8, "learning_rate": float("nan")})
+    bad = Recipe(**{**TINY, "max_steps": 8, "learning_rate": 1e38})
     with pytest.raises(ElmoError, match="(no longer finite|loss is nan)"):
         pretrain(text[:2], folder, bad, **quiet)
 
@@ -223,6 +223,31 @@ def _vanished(stream, path, start, end):
     raise FileNotFoundError(2, "No such file or directory", "1.txt")
 
 
+def test_a_run_goes_on_with_its_own_text_alone(text, tmp_path):
+    recipe = Recipe(**{**TINY, "max_steps": 2})
+    quiet = {"report": lambda line: None}
+    pretrain(text[:2], tmp_path / "model", recipe, text[2], **quiet)
+    recipe.max_steps = 4
+    for files, held_out, message in [
+        (text[:1], text[2], r"other text: .* words, not no further file"),
+        (text[1:], text[2], r"other text: .*0.*sentences of .* words, not .*1.*sentences of"),
+        (text[:2], text[1], r"other held-out text: .*2.*sentences of .* words, not .*1"),
+    ]:
+        with pytest.raises(ElmoError, match=message):
+            pretrain(files, tmp_path / "model", recipe, held_out, **quiet)
+    pretrain(text[:2], tmp_path / "model", recipe, **quiet)  # without it the run may go on
+    recipe.max_steps = 5
+    with pytest.raises(ElmoError, match="other held-out text"):
+        pretrain(text[:2], tmp_path / "model", recipe, text[1], **quiet)
+    pretrain(text[:2], tmp_path / "model", recipe, text[2], **quiet)
+
+
+def test_a_loss_that_is_no_number_before_the_first_checkpoint(text, tmp_path):
+    bad = Recipe(**{**TINY, "max_steps": 8, "learning_rate": 1e38})
+    with pytest.raises(ElmoError, match="earlier .*, if there is one, stays as it was"):
+        pretrain(text[:2], tmp_path / "model", bad, checkpoint_steps=1, report=lambda line: None)
+
+
 def test_reads_standard_input(text, tmp_path, monkeypatch):
     with open(text[0], "rb") as file:
         monkeypatch.setattr(sys, "stdin", os.fdopen(os.dup(file.fileno())))
@@ -248,7 +273,11 @@ def test_reads_standard_input(text, tmp_path, monkeypatch):
         ({"clip_norm": 0.0}, "clip_norm must be above 0"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"min_count": -1}, "min_count must be at least 0"),
+        ({"seed": 2**32}, "seed must be at most 4294967295"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a finite number, not nan"),
+        ({"clip_norm": float("inf")}, "clip_norm must be a finite number"),
         ({"filters": [[1, 0]]}, "filters must be pairs"),
+        ({"filters": [[51, 8]]}, "a filter cannot be wider than a word, 50: 51"),
     ],
 )
 def test_a_recipe_without_meaning_is_refused(settings, message):

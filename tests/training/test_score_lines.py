@@ -69,6 +69,9 @@ def test_pairs(folder):
     result = run("score", "-", "--model", folder, "--pairs", text="a cat\n")
     assert result.exit_code == 2
     assert "line 1: must hold two sentences" in result.stderr
+    result = run("score", "-", "--model", folder, "--pairs", "--tokens", text="a cat\ta sat\n")
+    assert result.exit_code == 2
+    assert "--tokens is for sentences" in result.stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--carry-state", "--batch-size", "1"]])

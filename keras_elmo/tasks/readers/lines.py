@@ -2,9 +2,9 @@
 
 import gzip
 import warnings
-import zlib
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import GZIP_ERRORS
 
 
 class Faults:
@@ -28,7 +28,10 @@ class Faults:
         """Reports a fault in a line; `remedy` says what lenient reading does: "left out"."""
         where = f"{self.path}, line {number}: " if number else f"{self.path}: "
         if self.strict:
-            raise ElmoError(f"{where}{message}; correct it, or read with strict=False ({remedy})")
+            raise ElmoError(
+                f"{where}{message}; correct it, or be lenient ({remedy}): strict=False in Python, "
+                "--lenient in the examples"
+            )
         self._found.append(f"{where}{message} ({remedy})")
 
     def __enter__(self):
@@ -44,7 +47,7 @@ def lines(path):
     """Pairs of a line's number and text, of a UTF-8 file that may end in `.gz`.
 
     Raises:
-        ElmoError: if the file is not UTF-8 or a damaged `.gz`.
+        ElmoError: if the file is not UTF-8, a damaged `.gz`, or has the line ends of old Macs.
         OSError: if it cannot be opened.
     """
     number = 0
@@ -52,8 +55,11 @@ def lines(path):
     try:
         with opener(path, "rb") as file:
             for number, line in enumerate(file, start=1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                if number == 1 and "\r" in text:
+                    raise ElmoError(f"{path}: its lines end with CR alone; end them with LF")
+                yield number, text
     except UnicodeDecodeError as error:
         raise ElmoError(f"{path}, line {number}: not UTF-8 ({error.reason})") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except GZIP_ERRORS as error:
         raise ElmoError(f"{path}, line {number + 1}: damaged .gz file ({error})") from None

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.files import GZIP_ERRORS
 from keras_elmo.tasks.readers.lines import Faults
 
 
@@ -32,57 +33,75 @@ def read_squad(path, strict=True):
     Args:
         path: JSON file, also `.gz`.
         strict: bool. False looks for an answer that is not at its offset elsewhere in the text,
-            leaves out answers that are nowhere in it, and questions without one (SQuAD 2.0).
+            leaves out answers that are empty or nowhere in it, and questions without one (SQuAD
+            2.0).
 
     Returns:
         A list of `Question`.
 
     Raises:
-        ElmoError: at the first fault, with the id of the question.
+        ElmoError: at the first fault, with the id of the question; if no question is left.
 
     Example:
         >>> questions = read_squad("dev-v1.1.json")
     """
     questions = []
     with Faults(path, strict) as faults:
-        for context, entry in _entries(path):
-            answers = [
-                (text, start)
-                for answer in entry["answers"]
-                for text, start in [_placed(context, answer, entry["id"], faults)]
-                if start >= 0
-            ]
+        for question in _questions(path):
+            if not question.answers:
+                faults.add(None, f"question {question.id} has no answer", "left out")
+            placed = [_placed(question, *answer, faults) for answer in question.answers]
+            answers = [(text, start) for text, start in placed if start >= 0]
             if answers:
-                questions.append(Question(entry["id"], entry["question"], context, answers))
-            else:
-                faults.add(None, f"question {entry['id']} has no answer", "left out")
+                questions.append(dataclasses.replace(question, answers=answers))
+    if not questions:
+        raise ElmoError(f"{path}: holds no question with an answer")
     return questions
 
 
-def _entries(path):
-    data = gzip.decompress(Path(path).read_bytes()) if str(path).endswith(".gz") else None
+def _questions(path):
+    data = Path(path).read_bytes()
     try:
-        contents = json.loads(Path(path).read_bytes() if data is None else data)
+        contents = json.loads(gzip.decompress(data) if str(path).endswith(".gz") else data)
         return [
-            (paragraph["context"], {key: entry[key] for key in ("id", "question", "answers")})
+            _question(paragraph["context"], entry)
             for article in contents["data"]
             for paragraph in article["paragraphs"]
             for entry in paragraph["qas"]
         ]
+    except GZIP_ERRORS as error:
+        raise ElmoError(f"{path}: damaged .gz file ({error})") from None
     except (ValueError, KeyError, TypeError) as error:
         message = f"{type(error).__name__}: {error}"
         raise ElmoError(f"{path}: not the JSON of SQuAD ({message})") from None
 
 
-def _placed(context, answer, name, faults):
-    text, start = answer["text"], answer["answer_start"]
-    if context[start : start + len(text)] == text:
+def _question(context, entry):
+    name = str(entry["id"])
+    try:
+        answers = [(answer["text"], answer["answer_start"]) for answer in entry["answers"]]
+    except KeyError as error:
+        raise ValueError(f"question {name}: an answer without {error}") from None
+    texts = [context, entry["question"], *(text for text, _ in answers)]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"question {name}: a text that is no string")
+    if not all(isinstance(start, int) for _, start in answers):
+        raise TypeError(f"question {name}: an answer_start that is no whole number")
+    return Question(name, entry["question"], context, answers)
+
+
+def _placed(question, text, start, faults):
+    """The answer, and its place in the context; -1: none."""
+    if not text.strip():
+        faults.add(None, f"question {question.id}: an empty answer", "left out")
+        return text, -1
+    if start >= 0 and question.context.startswith(text, start):
         return text, start
-    found = context.find(text)
+    found = question.context.find(text)
     where = "is elsewhere in its context" if found >= 0 else "isn't in its context"
     faults.add(
         None,
-        f"question {name}: the answer {text[:40]!r} {where}, not at {start}",
+        f"question {question.id}: the answer {text[:40]!r} {where}, not at {start}",
         "put there" if found >= 0 else "left out",
     )
     return text, found

@@ -1,5 +1,8 @@
 """Sentences or pairs of them with a label, from files of columns: GLUE, SNLI, your own."""
 
+import math
+from collections import Counter
+
 from keras_elmo.errors import ElmoError
 from keras_elmo.tasks.readers.lines import Faults
 from keras_elmo.tasks.readers.lines import lines
@@ -41,8 +44,8 @@ def read_glue(path, task, strict=True):
 def read_table(path, texts=("sentence",), label="label", numbers=False, strict=True):
     """Reads sentences, or pairs, and their labels from a file of columns set apart by tabs.
 
-    There is no quoting, as in GLUE. Lines whose label is `-` (no annotators agreed, SNLI) are
-    left out.
+    There is no quoting, as in GLUE. Empty lines, and lines whose label is `-` (no annotators
+    agreed, SNLI), are left out.
 
     Args:
         path: file, also `.gz`.
@@ -51,7 +54,7 @@ def read_table(path, texts=("sentence",), label="label", numbers=False, strict=T
         label: name or number of the column of the label.
         numbers: bool, whether labels are numbers (similarities).
         strict: bool. False leaves out lines with another number of columns, without a text or
-            with a label that is no number.
+            with a label that is no finite number.
 
     Returns:
         A list of str, or of pairs of str; a list of str, or of float.
@@ -63,17 +66,17 @@ def read_table(path, texts=("sentence",), label="label", numbers=False, strict=T
         >>> sentences, labels = read_table("train.tsv")
         >>> pairs, labels = read_table("train.tsv.gz", ["premise", "hypothesis"])
     """
-    rows = lines(path)
+    rows = [(number, line.split("\t")) for number, line in lines(path) if line]
+    if not rows:
+        raise ElmoError(f"{path}: is empty")
     wanted = [*texts, label]
     if all(name.isdigit() for name in wanted):
-        width, columns = None, [int(name) for name in wanted]
+        width, columns = _numbered(path, rows, wanted)
     else:
-        width, columns = _header(path, next(rows, (1, ""))[1].split("\t"), wanted)
+        width, columns = _header(path, rows.pop(0)[1], wanted)
     examples, labels = [], []
     with Faults(path, strict) as faults:
-        for number, line in rows:
-            cells = line.split("\t")
-            width = width or len(cells)
+        for number, cells in rows:
             found = _row(cells, width, columns, numbers, lambda m, n=number: faults.add(n, *m))
             if found and found[-1] != "-":
                 examples.append(found[0] if len(texts) == 1 else tuple(found[:-1]))
@@ -90,6 +93,16 @@ def _header(path, names, wanted):
     return len(names), [names.index(name) for name in wanted]
 
 
+def _numbered(path, rows, wanted):
+    """The usual number of columns, and those that are wanted."""
+    columns = [int(name) for name in wanted]
+    width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
+    if width <= max(columns):
+        message = f"{width} columns, but {max(columns) + 1} or more are needed"
+        raise ElmoError(f"{path}, line {rows[0][0]}: {message}, set apart by tabs")
+    return width, columns
+
+
 def _row(cells, width, columns, numbers, fault):
     if len(cells) != width:
         fault((f"{len(cells)} columns where {width} belong", "left out"))
@@ -99,20 +112,33 @@ def _row(cells, width, columns, numbers, fault):
         fault(("an empty text or label", "left out"))
         return None
     if numbers:
-        try:
-            row[-1] = float(row[-1])
-        except ValueError:
+        number = as_number(row[-1])
+        if number is None:
             fault((f"the label {row[-1]!r} is not a number", "left out"))
             return None
+        row[-1] = number
     return row
+
+
+def as_number(text):
+    """A finite number, or `None`."""
+    try:
+        number = float(text)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def read_parallel(path, strict=True):
     """Reads translations: a sentence, a tab and its translation a line.
 
+    Further columns are passed over where most lines have them, such as the authors in the files of
+    Tatoeba.
+
     Args:
         path: file, also `.gz`.
-        strict: bool. False leaves out lines without exactly one tab, or with an empty side.
+        strict: bool. False leaves out lines with another number of tabs than most, or with an
+            empty side.
 
     Returns:
         Two lists of str.
