@@ -181,7 +181,8 @@ def training(corpus, peer_python, rounds, steps):
                 for name, result in results.items()
             ]
     note = (
-        f"Medians of {rounds} rounds of {steps} steps after warm-up, all in turn; batch 128 x 20."
+        f"The median of {steps} steps after warm-up, and of that in {rounds} rounds, all in turn; "
+        "batch 128 x 20."
     )
     report.write("training", ["", "tokens/s", "times the peer"], rows, note)
 
