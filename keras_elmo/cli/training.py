@@ -3,11 +3,14 @@
 import dataclasses
 
 import click
+from click.core import ParameterSource
 
 from keras_elmo.cli.options import corpus_argument
 from keras_elmo.cli.options import model_option
 from keras_elmo.cli.options import offline_option
+from keras_elmo.errors import ElmoError
 from keras_elmo.training.recipe import FILTERS
+from keras_elmo.training.recipe import OF_THE_MODEL
 from keras_elmo.training.recipe import Recipe
 
 
@@ -77,7 +80,9 @@ def _filters(ctx, param, value):
 )
 @offline_option
 @_recipe_options
+@click.pass_context
 def pretrain(
+    ctx,
     corpus,
     output,
     validation,
@@ -96,6 +101,8 @@ def pretrain(
     """
     from keras_elmo.training.pretrain import pretrain
 
+    if init_from:
+        _refuse_sizes(ctx)
     pretrain(
         corpus,
         output,
@@ -109,6 +116,13 @@ def pretrain(
         distribute=distribute,
         report=click.echo,
     )
+
+
+def _refuse_sizes(ctx):
+    for name in OF_THE_MODEL:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = f"--{name.replace('_', '-')}"
+            raise ElmoError(f"{option} is that of the model of --init-from; leave it out")
 
 
 @click.command()

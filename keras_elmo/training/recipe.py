@@ -14,6 +14,18 @@ CHOICES = {
     "decay": ("constant", "linear", "cosine"),
     "dtype": ("float32", "mixed_bfloat16"),
 }
+# What a model has that a run goes on from, so that a recipe says nothing of it.
+OF_THE_MODEL = (
+    "filters",
+    "num_highways",
+    "char_embedding_dim",
+    "activation",
+    "num_layers",
+    "units",
+    "projection_dim",
+    "cell_clip",
+    "projection_clip",
+)
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
@@ -82,7 +94,9 @@ class Recipe:
         if any(len(pair) != 2 or min(pair) < 1 for pair in self.filters):
             raise ElmoError(f"filters must be pairs (width, count), each 1 or more: {self.filters}")
         if (widest := max(width for width, _ in self.filters)) > MAX_WORD_LENGTH:
-            raise ElmoError(f"a filter cannot be wider than a word, {MAX_WORD_LENGTH}: {widest}")
+            raise ElmoError(
+                f"a filter of width {widest} is wider than a word, {MAX_WORD_LENGTH} characters"
+            )
         for name in ("cell_clip", "projection_clip", "clip_norm"):
             if getattr(self, name) <= 0:
                 raise ElmoError(f"{name} must be above 0, not {getattr(self, name)}")

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import warnings
-from itertools import zip_longest
 
 from keras_elmo.convert import folder
 from keras_elmo.convert import language_model
@@ -26,21 +25,14 @@ from keras_elmo.training.progress import Progress
 from keras_elmo.training.progress import duration
 from keras_elmo.training.report import write_report
 from keras_elmo.training.run_log import RunLog
+from keras_elmo.training.run_settings import run_settings
+from keras_elmo.training.run_settings import taken_up
 from keras_elmo.training.scoring import perplexity_of
 from keras_elmo.training.training_batches import TrainingBatches
 from keras_elmo.training.vocabulary import Vocabulary
 from keras_elmo.training.windows import Windows
 
 CHECKPOINT = "checkpoint.h5"
-MAY_CHANGE = {
-    "epochs",
-    "max_steps",
-    "learning_rate",
-    "decay",
-    "patience",
-    "remat",
-    "reset_share",
-}  # between two starts
 
 
 class Run:
@@ -93,6 +85,8 @@ class Run:
                 progress[key] for key in ("step", "position", "best", "stale")
             )
             self.report(f"going on from step {self.step:,} of {self.steps:,}")
+        elif self.interrupted:
+            self.report("the run before this one left no checkpoint: from the beginning")
         self.log = RunLog(self.work, self.step, tensorboard)
         self._describe()
 
@@ -124,25 +118,11 @@ class Run:
 
     def _check_settings(self, init_from):
         """A run is taken up only with the settings and the data it began with."""
-        settings = {
-            **json.loads(json.dumps(dataclasses.asdict(self.recipe))),
-            "init_from": None if init_from is None else str(init_from),
-            "files": _contents(self.corpus),
-            "validation": _contents(self.validation),
-        }
+        settings = run_settings(self.recipe, init_from, self.corpus, self.validation)
         path = self.work / "settings.json"
-        taken_up = self.begun and path.exists()
-        old = read_json(path) if taken_up else settings
-        # A run may do without its held-out text, but not measure its best by two of them.
-        kept = old.get("validation")
-        settings["validation"] = settings["validation"] or kept
-        old["validation"] = kept or settings["validation"]
-        for key in sorted(settings.keys() - MAY_CHANGE):
-            if settings[key] != old.get(key):
-                raise ElmoError(
-                    f"{self.work} holds a run with {_difference(key, old.get(key), settings[key])}"
-                    "; give the same settings, or another --output."
-                )
+        self.interrupted = path.exists() and not self.begun
+        if self.begun and path.exists():
+            settings = taken_up(settings, read_json(path), self.work)
         with replaced(path) as temporary:
             temporary.write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
@@ -190,7 +170,10 @@ class Run:
         memory, seconds = estimate(model, self.recipe, self.steps - self.step)
         where = "" if self.devices.count == 1 else f" on each of {self.devices.count} devices"
         seconds /= self.devices.count
-        self.report(f"about {memory / 2**20:,.0f} MiB of memory{where} and {duration(seconds)}")
+        self.report(
+            f"about {memory / 2**20:,.0f} MiB of memory{where}, beside that of the libraries, and "
+            f"{duration(seconds)}; the first steps take longer"
+        )
 
     def train(self, checkpoint_steps, validation_steps, callbacks):
         """Makes the steps that are left and writes the model; the arguments are `pretrain`'s."""
@@ -308,27 +291,3 @@ class Run:
 
 def _is_empty(path):
     return path.is_dir() and not any(path.iterdir())
-
-
-def _contents(corpus):
-    """The names and sizes by which a text is known again."""
-    if corpus is None:
-        return None
-    files = zip(corpus.paths, corpus.counts(), strict=True)
-    return [[os.path.basename(path), *counts] for path, counts in files]
-
-
-def _difference(key, old, new):
-    """What a setting was and is; of files only the first that is another."""
-    if key not in ("files", "validation"):
-        return f"{key} = {old}, not {new}"
-    before, now = next(pair for pair in zip_longest(old or [], new or []) if pair[0] != pair[1])
-    text = "held-out text" if key == "validation" else "text"
-    return f"other {text}: {_file(before)}, not {_file(now)}"
-
-
-def _file(entry):
-    if entry is None:
-        return "no further file"
-    name, sentences, words = entry
-    return f"{name} with {sentences:,} sentences of {words:,} words"

@@ -15,6 +15,7 @@ TEXT = "the cat sat .\n" * 9
         ("unroll must be at least 1", ["--unroll", "0"]),
         ("validation_steps must be at least 1", ["--validation-steps", "0"]),
         ("take a smaller batch or more text", ["--batch-size", "999"]),
+        ("--num-layers is that of the model", ["--init-from", "elmo", "--num-layers", "2"]),
     ],
 )
 def test_pretrain_refuses(message, options, tmp_path, monkeypatch):

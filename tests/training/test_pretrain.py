@@ -229,9 +229,9 @@ def test_a_run_goes_on_with_its_own_text_alone(text, tmp_path):
     pretrain(text[:2], tmp_path / "model", recipe, text[2], **quiet)
     recipe.max_steps = 4
     for files, held_out, message in [
-        (text[:1], text[2], r"other text: .* words, not no further file"),
-        (text[1:], text[2], r"other text: .*0.*sentences of .* words, not .*1.*sentences of"),
-        (text[:2], text[1], r"other held-out text: .*2.*sentences of .* words, not .*1"),
+        (text[:1], text[2], r"other text, .* words too;"),
+        (text[1:], text[2], r"other text, .*0.*sentences of .* words, not .*1.*sentences of"),
+        (text[:2], text[1], r"other held-out text, .*2.*sentences of .* words, not .*1"),
     ]:
         with pytest.raises(ElmoError, match=message):
             pretrain(files, tmp_path / "model", recipe, held_out, **quiet)
@@ -277,7 +277,7 @@ def test_reads_standard_input(text, tmp_path, monkeypatch):
         ({"learning_rate": float("nan")}, "learning_rate must be a finite number, not nan"),
         ({"clip_norm": float("inf")}, "clip_norm must be a finite number"),
         ({"filters": [[1, 0]]}, "filters must be pairs"),
-        ({"filters": [[51, 8]]}, "a filter cannot be wider than a word, 50: 51"),
+        ({"filters": [[51, 8]]}, "a filter of width 51 is wider than a word, 50 characters"),
     ],
 )
 def test_a_recipe_without_meaning_is_refused(settings, message):
