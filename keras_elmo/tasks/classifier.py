@@ -4,13 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_elmo.errors import ElmoError
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks.labels import check_every_class
 from keras_elmo.tasks.labels import distinct_labels
 from keras_elmo.tasks.labels import encode_class
+from keras_elmo.tasks.labels import encode_number
 from keras_elmo.tasks.labels import warn_of_unknown
-from keras_elmo.tasks.readers.tables import as_number
 from keras_elmo.tasks.task_model import TaskModel
 
 
@@ -46,18 +45,18 @@ class Classifier(TaskModel):
         if self.labels is not None:
             check_every_class(self._ids, targets)
 
-    def check_truths(self, examples, targets):
-        super().check_truths(examples, targets)
+    def check_truths(self, examples, texts, targets):
+        super().check_truths(examples, texts, targets)
         if self.labels is None:
             for number, target in enumerate(targets):
-                _number(target, number)
+                encode_number(target, number)
         else:
             warn_of_unknown(self._ids, targets)
 
     def encode_target(self, text, target, number):
         """The id of one label."""
         if self.labels is None:
-            return np.float32(_number(target, number))
+            return encode_number(target, number)
         return encode_class(self._ids, target, number)
 
     def stack_targets(self, targets):
@@ -80,10 +79,3 @@ class Classifier(TaskModel):
             "labels": None if self.labels is None else list(self.labels),
             "metrics": list(self.metric_names),
         }
-
-
-def _number(target, number):
-    found = as_number(target)
-    if found is None:
-        raise ElmoError(f"example {number}: the target {target!r} is not a finite number")
-    return found

@@ -1,5 +1,6 @@
 """Labels of whole examples: classes or numbers."""
 
+import math
 import warnings
 
 import numpy as np
@@ -35,6 +36,23 @@ def encode_class(ids, label, number):
             "give all labels as `labels`"
         )
     return np.int32(ids[label])
+
+
+def as_number(label):
+    """A label, or the text of one, as a finite float; `None`: it is none."""
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def encode_number(label, number):
+    """A number to be learned or scored."""
+    found = as_number(label)
+    if found is None:
+        raise ElmoError(f"example {number}: the target {label!r} is not a finite number")
+    return np.float32(found)
 
 
 def check_every_class(ids, targets):

@@ -145,8 +145,8 @@ class SpanExtractor(TaskModel):
             for text, place in zip(texts, places, strict=True)
         ]
 
-    def check_truths(self, examples, targets):
-        super().check_truths(examples, targets)
+    def check_truths(self, examples, texts, targets):
+        super().check_truths(examples, texts, targets)
         for number, answers in enumerate(targets):
             if not answers:
                 raise ElmoError(f"question {number} has no answer to be scored by")

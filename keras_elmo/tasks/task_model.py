@@ -177,7 +177,7 @@ class TaskModel(keras.Model):
     def check_targets(self, targets):
         """Refuses training targets that can't be learned from."""
 
-    def check_truths(self, examples, targets):
+    def check_truths(self, examples, texts, targets):
         """Refuses targets that can't be scored, and warns of those that no answer can meet."""
         _check_lengths(examples, targets)
 
@@ -209,7 +209,9 @@ class TaskModel(keras.Model):
         Raises:
             TypeError: if a string stands where a list of examples belongs.
         """
-        texts = self.read(_listed(examples))
+        return self._answers_to(examples, self.read(_listed(examples)), batch_size)
+
+    def _answers_to(self, examples, texts, batch_size):
         answers = self.answers(Batches(self, texts, batch_size=batch_size))
         return self.merge(examples, texts, answers)
 
@@ -229,8 +231,9 @@ class TaskModel(keras.Model):
 
     def evaluate(self, examples, targets, batch_size=32):
         """The task's metrics, as a dict; the first one is the one that counts."""
-        self.check_truths(_listed(examples), targets)
-        return self.score(targets, self.predict(examples, batch_size))
+        texts = self.read(_listed(examples))
+        self.check_truths(examples, texts, targets)
+        return self.score(targets, self._answers_to(examples, texts, batch_size))
 
     # Files
 

@@ -101,9 +101,9 @@ class TokenClassifier(TaskModel):
         losses = keras.losses.sparse_categorical_crossentropy(wanted, logits, from_logits=True)
         return ops.sum(ops.where(mask, losses, ops.zeros_like(losses)), axis=-1)
 
-    def check_truths(self, examples, targets):
-        super().check_truths(examples, targets)
-        for number, (text, target) in enumerate(zip(self.read(examples), targets, strict=True)):
+    def check_truths(self, examples, texts, targets):
+        super().check_truths(examples, texts, targets)
+        for number, (text, target) in enumerate(zip(texts, targets, strict=True)):
             _check_count(text, target, number)
         warn_of_unknown(self._ids, chain.from_iterable(targets))
 

@@ -33,9 +33,10 @@ class TrainingLog(keras.callbacks.Callback):
         self._task, self._patience, self._cache, self._whole = task, patience, cache, whole
         self._best, self._best_weights, self._waited = None, [], 0
         self._examples, self._targets = validation_data or (None, None)
-        if validation_data:
-            task.check_truths(*validation_data)
         self._texts, self._kept = None, None
+        if validation_data:
+            self._texts = task.read(self._examples)
+            task.check_truths(self._examples, self._texts, self._targets)
 
     def on_epoch_end(self, epoch, logs=None):
         """Adds the scores to the logs."""
@@ -56,8 +57,6 @@ class TrainingLog(keras.callbacks.Callback):
 
     def _scores(self):
         task = self._task
-        if self._texts is None:
-            self._texts = task.read(self._examples)
         if not (self._cache and task.features.cacheable):
             self._kept = None
         elif self._kept is None:

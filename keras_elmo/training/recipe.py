@@ -93,10 +93,11 @@ class Recipe:
                 _check_number(setting.name, value, **setting.metadata)
         if any(len(pair) != 2 or min(pair) < 1 for pair in self.filters):
             raise ElmoError(f"filters must be pairs (width, count), each 1 or more: {self.filters}")
-        if (widest := max(width for width, _ in self.filters)) > MAX_WORD_LENGTH:
-            raise ElmoError(
-                f"a filter of width {widest} is wider than a word, {MAX_WORD_LENGTH} characters"
-            )
+        for width, _ in self.filters:
+            if width > MAX_WORD_LENGTH:
+                raise ElmoError(
+                    f"a filter of width {width} is wider than a word, {MAX_WORD_LENGTH} characters"
+                )
         for name in ("cell_clip", "projection_clip", "clip_norm"):
             if getattr(self, name) <= 0:
                 raise ElmoError(f"{name} must be above 0, not {getattr(self, name)}")

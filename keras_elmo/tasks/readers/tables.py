@@ -1,9 +1,9 @@
 """Sentences or pairs of them with a label, from files of columns: GLUE, SNLI, your own."""
 
-import math
 from collections import Counter
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.tasks.labels import as_number
 from keras_elmo.tasks.readers.lines import Faults
 from keras_elmo.tasks.readers.lines import lines
 
@@ -66,14 +66,16 @@ def read_table(path, texts=("sentence",), label="label", numbers=False, strict=T
         >>> sentences, labels = read_table("train.tsv")
         >>> pairs, labels = read_table("train.tsv.gz", ["premise", "hypothesis"])
     """
-    rows = [(number, line.split("\t")) for number, line in lines(path) if line]
-    if not rows:
+    rows = ((number, line.split("\t")) for number, line in lines(path) if line)
+    first = next(rows, None)
+    if first is None:
         raise ElmoError(f"{path}: is empty")
     wanted = [*texts, label]
     if all(name.isdigit() for name in wanted):
+        rows = [first, *rows]
         width, columns = _numbered(path, rows, wanted)
     else:
-        width, columns = _header(path, rows.pop(0)[1], wanted)
+        width, columns = _header(path, first[1], wanted)
     examples, labels = [], []
     with Faults(path, strict) as faults:
         for number, cells in rows:
@@ -118,15 +120,6 @@ def _row(cells, width, columns, numbers, fault):
             return None
         row[-1] = number
     return row
-
-
-def as_number(text):
-    """A finite number, or `None`."""
-    try:
-        number = float(text)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def read_parallel(path, strict=True):
