@@ -4,7 +4,7 @@ r"""Pairs of sentences: entailment, paraphrase, question and answer, similarity.
         --columns question,sentence
     python examples/pairs.py --glue STS-B --train train.tsv --dev dev.tsv --test dev.tsv
 
-A first line with the names of the columns, then a pair a line, with tabs between: SNLI
+A first line with the names of the columns (`--columns`, `--label`), then a pair a line, with tabs: SNLI
 (nlp.stanford.edu/projects/snli), or with `--glue` the files of gluebenchmark.com. Scores are those
 of GLUE.
 """
@@ -44,7 +44,9 @@ def task(glue=None, columns=("sentence1", "sentence2"), label="label", numbers=F
 
     def make(features, labels, units=128):
         labels = None if numbers else labels
-        return tasks.PairClassifier(features, labels, units=units, metrics=METRICS.get(glue))
+        return tasks.PairClassifier(
+            features, labels, units=units, metrics=METRICS.get(glue), tokenizer="words"
+        )
 
     def tiny():
         labels = [3.0, 0.0, 4.0, 1.0] if numbers else [label for _, label in TINY]
@@ -63,7 +65,7 @@ def task(glue=None, columns=("sentence1", "sentence2"), label="label", numbers=F
 
 def two_columns(context, parameter, value):
     """The two names in `--columns`."""
-    columns = value.split(",")
+    columns = [name.strip() for name in value.split(",")]
     if len(columns) != 2:
         raise click.BadParameter(f"{value!r} does not name two columns")
     return columns

@@ -2,9 +2,9 @@
 
 import dataclasses
 import json
-import os
 import statistics
 import time
+import warnings
 from pathlib import Path
 
 import click
@@ -14,10 +14,12 @@ from rich.table import Table
 
 import keras_elmo
 from keras_elmo import tasks
+from keras_elmo.cli.group import one_line
 from keras_elmo.files import replaced
 from keras_elmo.tasks import plots
 from keras_elmo.tasks.adaptation import adapt
 
+RESULTS = "results.json"
 VARIANTS = {
     "none": "no ELMo: word and character vectors from scratch",
     "frozen": "ELMo frozen, mix learned",
@@ -54,13 +56,14 @@ class Task:
 
 
 class Command(click.Command):
-    """A command whose errors are one line on standard error and exit status 2."""
+    """A command whose errors are one line on standard error and exit status 2, warnings a line."""
 
     def invoke(self, ctx):
+        warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"
         try:
             return super().invoke(ctx)
         except (keras_elmo.ElmoError, OSError) as error:
-            failure = click.ClickException(str(error))
+            failure = click.ClickException(one_line(error))
             failure.exit_code = 2
             raise failure from error
 
@@ -135,17 +138,24 @@ def run(task, tiny, variants, output, seeds, **settings):
     """
     if settings["alone"] and settings["place"] == "output":
         raise click.UsageError("with --place output the input needs words: leave out --alone")
-    output = Path(output)
-    output.mkdir(parents=True, exist_ok=True)
+    output = unused(output)
     data = _tiny_data(task) if tiny else _data(task, **settings)
+    output.mkdir(parents=True, exist_ok=True)
     results = {}
     for variant in variants or ("frozen",):
         runs = [_train(task, data, variant, seed, tiny, output, settings) for seed in range(seeds)]
         results[variant] = runs
-        with replaced(output / "results.json") as temporary:
+        with replaced(output / RESULTS) as temporary:
             temporary.write_text(json.dumps(results, indent=2) + "\n")
     _print(results)
     return {name: _means(runs) for name, runs in results.items()}
+
+
+def unused(output):
+    """The folder to write, as a `Path`; one that holds the results of a run is refused."""
+    if (Path(output) / RESULTS).exists():
+        raise keras_elmo.ElmoError(f"{output}: holds the results of a run; give another --output")
+    return Path(output)
 
 
 def _tiny_data(task):
@@ -167,6 +177,8 @@ def _train(task, data, variant, seed, tiny, output, settings):
     features = make_features(task, data["train"], variant, tiny, **settings)
     examples, targets = data["train"]
     model = task.make(features, targets, **(task.small if tiny else {}))
+    held, truths = data["test"]
+    model.check_truths(held, model.read(held), truths)
     history = model.fit(
         examples,
         targets,
@@ -177,8 +189,8 @@ def _train(task, data, variant, seed, tiny, output, settings):
         verbose=2,
         **_fit_options(task, variant, settings),
     )
-    answers = model.predict(data["test"][0])
-    scores = model.score(data["test"][1], answers)
+    answers = model.predict(held)
+    scores = model.score(truths, answers)
     folder = output / variant
     folder.mkdir(exist_ok=True)
     model.save(folder / "model")
@@ -187,9 +199,9 @@ def _train(task, data, variant, seed, tiny, output, settings):
         plots.mixes(history, folder / "mixes.png")
     plots.bars(scores, folder / "scores.png")
     if task.plot is not None:
-        task.plot(data["test"][1], answers, folder)
+        task.plot(truths, answers, folder)
     if task.finish is not None:
-        task.finish(model, data["test"][0], folder)
+        task.finish(model, held, folder)
     first = next(iter(scores))
     held_out = history.history.get(f"val_{first}")
     best = {f"dev_{first}": max(held_out)} if held_out else {}
@@ -247,7 +259,7 @@ def _names(runs):
 
 
 def _print(results):
-    table = Table(title=f"{keras.config.backend()}, {os.cpu_count()} cores")
+    table = Table(title=keras.config.backend())
     names = _names([run for runs in results.values() for run in runs])
     table.add_column("variant")
     for name in names:

@@ -7,7 +7,6 @@ to results.json too.
 """
 
 import json
-from pathlib import Path
 
 import click
 import keras
@@ -15,8 +14,10 @@ import keras_tuner
 from ner import tiny as tiny_data
 from rich.console import Console
 from rich.table import Table
+from runner import RESULTS
 from runner import Command
 from runner import tiny_elmo
+from runner import unused
 
 import keras_elmo
 from keras_elmo import tasks
@@ -64,6 +65,7 @@ def main(train_path, dev_path, output, model, trials, epochs, seed, lenient, tin
     """Runs the example."""
     if not tiny and (train_path is None or dev_path is None):
         raise click.UsageError("give --train and --dev files, or --tiny")
+    output = unused(output)
     train, dev = (
         tiny_data() if tiny else tasks.read_conll(path, strict=not lenient, scheme="bio")
         for path in (train_path, dev_path)
@@ -82,13 +84,13 @@ def main(train_path, dev_path, output, model, trials, epochs, seed, lenient, tin
         overwrite=True,
     )
     search.search()
-    report(search.oracle.get_best_trials(trials), Path(output))
+    report(search.oracle.get_best_trials(trials), output)
 
 
 def report(trials, output):
     """Prints the trials as a table, and writes them as JSON."""
     rows = [{**trial.hyperparameters.values, "f1": trial.score} for trial in trials]
-    with replaced(output / "results.json") as temporary:
+    with replaced(output / RESULTS) as temporary:
         temporary.write_text(json.dumps(rows, indent=2) + "\n")
     table = Table(*rows[0])
     for row in rows:

@@ -2,7 +2,7 @@
 
     python examples/sentiment.py --train train.tsv --dev dev.tsv --test test.tsv
 
-A first line with the names of the columns, then a label and a sentence a line, with a tab between:
+A first line with the names of the columns, `label` and `sentence`, then a line for each, with tabs:
 the sentence polarity data (www.cs.cornell.edu/people/pabo/movie-review-data), or with `--glue` the
 files of SST-2 and CoLA (gluebenchmark.com).
 """
@@ -25,13 +25,13 @@ TINY = [
 METRICS = {"CoLA": ["matthews", "accuracy"]}
 
 
-def task(glue=None):
+def task(glue=None, column="sentence", label="label"):
     """The task for the runner."""
 
     def read(path, strict):
-        return (
-            tasks.read_glue(path, glue, strict) if glue else tasks.read_table(path, strict=strict)
-        )
+        if glue:
+            return tasks.read_glue(path, glue, strict)
+        return tasks.read_table(path, [column], label, strict=strict)
 
     def make(features, labels, units=128):
         return tasks.TextClassifier(features, labels, units=units, metrics=METRICS.get(glue))
@@ -48,10 +48,12 @@ def task(glue=None):
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--glue", type=click.Choice(["SST-2", "CoLA"]), help="The files are those of GLUE.")
+@click.option("--column", default="sentence", show_default=True, help="Column of the text.")
+@click.option("--label", default="label", show_default=True, help="Column of the label.")
 @options
-def main(glue, **settings):
+def main(glue, column, label, **settings):
     """Runs the example."""
-    run(task(glue), **settings)
+    run(task(glue, column, label), **settings)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,14 @@ def task(writer=None):
     def make(features, translations, units=256, word_dim=128):
         words = tasks.frequent_words(map(words_of, translations), 1 if units < 32 else 2)
         model = writer and keras_elmo.load(writer)
-        return tasks.Seq2Seq(features, words, units=units, word_dim=word_dim, language_model=model)
+        return tasks.Seq2Seq(
+            features,
+            words,
+            units=units,
+            word_dim=word_dim,
+            language_model=model,
+            tokenizer="words",
+        )
 
     return Task(
         read=read,

@@ -14,14 +14,15 @@ Reference: Peters et al. (2018), section 5.3.
 import json
 from collections import Counter
 from collections import defaultdict
-from pathlib import Path
 
 import click
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from runner import RESULTS
 from runner import Command
 from runner import tiny_elmo
+from runner import unused
 
 import keras_elmo
 from keras_elmo.files import replaced
@@ -41,15 +42,18 @@ TINY = [
 
 def read(path, strict=True):
     """A list of (lemma with its part of speech, tokens, place of the word), and the senses."""
-    rows, senses = read_table(path, COLUMNS, "sense", strict=strict)
-    uses = [(f"{lemma}.{pos}", text.split(), index) for lemma, pos, index, text in rows]
-    for lemma, tokens, index in uses:
-        if not index.isdecimal() or int(index) >= len(tokens):
-            raise keras_elmo.ElmoError(
-                f"{path}: {lemma} in {' '.join(tokens)[:60]!r}: target_index {index!r} is no place "
-                f"among {len(tokens)} tokens"
-            )
-    return [(lemma, tokens, int(index)) for lemma, tokens, index in uses], senses
+    rows, senses = read_table(path, COLUMNS, "sense", strict=strict, check=place_fault)
+    uses = [(f"{lemma}.{pos}", text.split(), int(index)) for lemma, pos, index, text in rows]
+    return uses, senses
+
+
+def place_fault(row):
+    """What is wrong with the place of the word, or `None`."""
+    _, _, index, text, _ = row
+    count = len(text.split())
+    if index.isdecimal() and int(index) < count:
+        return None
+    return f"target_index {index!r} is no place among {count} tokens"
 
 
 def tiny():
@@ -140,6 +144,7 @@ def main(train_path, test_path, output, model, lenient, is_tiny):
     """Runs the example."""
     if not is_tiny and (train_path is None or test_path is None):
         raise click.UsageError("give --train and --test files, or --tiny")
+    output = unused(output)
     train, senses = tiny() if is_tiny else read(train_path, not lenient)
     uses, truths = tiny() if is_tiny else read(test_path, not lenient)
     elmo = tiny_elmo() if is_tiny else keras_elmo.load(model)
@@ -150,9 +155,8 @@ def main(train_path, test_path, output, model, lenient, is_tiny):
         for find in (nearest_mean, nearest_uses):
             way = find.__name__.replace("_", " ")
             scores[f"{name}, {way}"] = accuracy(truths, find(train, senses, uses, ours, theirs))
-    output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
-    with replaced(output / "results.json") as temporary:
+    with replaced(output / RESULTS) as temporary:
         temporary.write_text(json.dumps(scores, indent=2) + "\n")
     plots.bars(scores, output / "scores.png", "accuracy")
     picture(uses, truths, vectors[-1], output)

@@ -1,5 +1,6 @@
 """The only package that asks which backend runs. Here: compilation, gradients, threads."""
 
+import ctypes
 import functools
 import importlib.util
 import os
@@ -13,6 +14,7 @@ import numpy as np
 from keras_elmo.errors import ElmoError
 
 BACKEND = keras.backend.backend()
+_TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8  # options of mallopt
 
 
 def require(name):
@@ -153,6 +155,21 @@ def thread_pool(count):
     return ThreadPoolExecutor(
         count, initializer=torch.set_num_threads, initargs=(max(1, cores // count),)
     )
+
+
+def keep_freed_memory():
+    """Lets the process keep the memory that it frees, where JAX would ask the system for it anew.
+
+    Every step of JAX on a processor takes and frees hundreds of megabytes; glibc gives them back,
+    and to get them again, page by page, costs a quarter of the step of a small model. One arena,
+    since all but the first hold no more than 64 MB.
+    """
+    if BACKEND != "jax" or not sys.platform.startswith("linux"):
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # that of glibc alone; the numbers are those of its malloc.h
+        for option, value in ((_ARENA_MAX, 1), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1)):
+            library.mallopt(option, value)
 
 
 def model_step(model, step, *arguments):

@@ -77,20 +77,20 @@ def _torch_float32_alone(x):
     return x.dtype == torch.float32 and not torch.is_grad_enabled()
 
 
-def log_sum_exp(logits):
-    """The logarithm of sum_k exp(logit_k) of each row; PyTorch works where the logits lie."""
+def powers(logits):
+    """exp(logit - highest of its row), and the highest (rows,); PyTorch overwrites the logits."""
     if _torch_float32_alone(logits):
-        highest = logits.amax(dim=-1, keepdim=True)
-        return logits.sub_(highest).exp_().sum(dim=-1).log_().add_(highest[:, 0])
-    return keras.ops.logsumexp(logits, axis=-1)
+        highest = logits.amax(dim=-1)
+        return logits.sub_(highest[:, None]).exp_(), highest
+    highest = keras.ops.max(logits, axis=-1)
+    return keras.ops.exp(logits - highest[:, None]), highest
 
 
-def shares(logits, log_sum, factor):
-    """Each exp(logit - log_sum) * factor, both (rows,); PyTorch works where the logits lie."""
-    log_sum, factor = log_sum[:, None], factor[:, None]
-    if _torch_float32_alone(logits):
-        return logits.sub_(log_sum).exp_().mul_(factor)
-    return keras.ops.exp(logits - log_sum) * factor
+def scaled_rows(x, factors):
+    """Each row of x (rows, n) times its factor (rows,); PyTorch overwrites x."""
+    if _torch_float32_alone(x):
+        return x.mul_(factors[:, None])
+    return x * factors[:, None]
 
 
 def product_over_rows(x, y):

@@ -25,7 +25,7 @@ from keras_elmo.cli.options import offline_option
     default="whitespace",
     show_default=True,
     metavar="NAME",
-    help="whitespace, treebank or tensorflow-text.",
+    help="whitespace, words, treebank or tensorflow-text.",
 )
 @click.option("--pool", is_flag=True, help="One vector a sentence: the mean over its tokens.")
 @click.option(

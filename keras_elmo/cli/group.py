@@ -18,9 +18,12 @@ class Commands(click.Group):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        except ElmoError as error:
-            raise _Failure(str(error)) from error
-        except OSError as error:
-            if error.filename is None:
-                raise _Failure(error.strerror or str(error)) from error
-            raise _Failure(f"{error.filename}: {error.strerror}") from error
+        except (ElmoError, OSError) as error:
+            raise _Failure(one_line(error)) from error
+
+
+def one_line(error):
+    """What an error says, without the number that the system gives it."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

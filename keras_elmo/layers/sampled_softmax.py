@@ -18,11 +18,14 @@ def sampled_softmax_loss(
     kernel,
     bias,
 ):
-    """Negative log-likelihood of the targets against a sample of the other words.
+    """Mean negative log-likelihood of the targets against a sample of the other words.
 
     Every logit has the logarithm of its expected count in the sample taken off, and a candidate
     that is the target itself does not compete with it:
-    `loss = log(exp(t) + sum_k exp(s_k)) - t`, over the candidates k that are not the target.
+    `loss = mean(log(exp(t) + sum_k exp(s_k)) - t)`, over the candidates k that are not the target.
+
+    The logits of a few tokens at a time are computed, and at once what they add to the gradient:
+    those of all are more than a cache holds, and slower to write and read than to compute.
 
     Args:
         inputs: (tokens, dim), outputs of the model.
@@ -34,69 +37,63 @@ def sampled_softmax_loss(
         bias: (rows,).
 
     Returns:
-        (tokens,), the loss of each token.
+        A number, the mean loss of all tokens.
     """
     true_logits = ops.sum(ops.multiply(inputs, ops.take(kernel, targets, axis=0)), axis=-1)
     true_logits = true_logits + ops.take(bias, targets) - target_log_counts  # (tokens,)
-    total = _log_sum_exp(
-        inputs,
-        ops.take(kernel, candidates, axis=0),
-        ops.take(bias, candidates) - candidate_log_counts,
-    )
-    # Where the target is among the candidates its logit is in the total already, as s_k = t.
+    # Where the target is among the candidates, its logit is one of theirs already.
     ones = ops.ones_like(candidates)
-    counted = ops.take(ops.segment_sum(ones, candidates, ops.shape(bias)[0]), targets) > 0
-    return ops.where(counted, total, ops.logaddexp(true_logits, total)) - true_logits
+    missing = ops.take(ops.segment_sum(ones, candidates, ops.shape(bias)[0]), targets) == 0
+
+    def run(inputs, true_logits, kernel, offsets):
+        parts = [_in_parts(x) for x in (inputs, true_logits, missing, ops.ones_like(true_logits))]
+        loss, *gradients = _loss_and_gradients(*parts, kernel, offsets)
+        tokens = ops.shape(inputs)[0]
+        gradients = [_whole(x, tokens) for x in gradients[:2]] + gradients[2:]
+        mean = ops.cast(tokens, loss.dtype)
+        return (loss / mean,), lambda scale: tuple(x * (scale / mean) for x in gradients)
+
+    kernel, offsets = ops.take(kernel, candidates, axis=0), ops.take(bias, candidates)
+    offsets = offsets - candidate_log_counts
+    return with_gradient(run, inputs, true_logits, kernel, offsets)[0]
 
 
-def _log_sum_exp(inputs, kernel, offsets):
-    """The logarithm of sum_k exp(x w_k + offset_k), over all candidates.
-
-    The logits of a few tokens at a time are computed, and once more for the gradient: those of
-    all are more than a cache holds, and slower to write and read than to compute.
+def _loss_and_gradients(parts, true_logits, missing, real, kernel, offsets):
+    """The sum of the losses, and its gradients.
 
     Args:
-        inputs: (tokens, dim).
+        parts: (parts, TOKENS, dim), inputs.
+        true_logits: (parts, TOKENS).
+        missing: (parts, TOKENS) bool, whether the target is not among the candidates.
+        real: (parts, TOKENS), 1 or, for what only fills the last part, 0.
         kernel: (samples, dim).
         offsets: (samples,).
 
     Returns:
-        (tokens,).
+        The sum, and its gradients of the inputs and the true logits, in parts, of the kernel and
+        of the offsets.
     """
-
-    def run(inputs, kernel, offsets):
-        logits = products.affine([ops.transpose(kernel)], offsets)
-
-        def forward(state, slices):
-            return state, (products.log_sum_exp(logits(*slices)),)
-
-        parts = _in_parts(inputs)
-        zeros = ops.zeros_like(parts[0, :, 0])
-        _, (sums,) = loops.scan(forward, (parts,), (zeros,))
-
-        def pull_back(gradient):
-            slices = parts, sums, _in_parts(gradient)
-            d_inputs, d_kernel, d_offsets = _pull_back(logits, kernel, offsets, slices)
-            return _whole(d_inputs, inputs), d_kernel, d_offsets
-
-        return (_whole(sums, inputs),), pull_back
-
-    return with_gradient(run, inputs, kernel, offsets)[0]
-
-
-def _pull_back(logits, kernel, offsets, slices):
-    """The gradients of inputs, kernel and offsets."""
+    logits = products.affine([ops.transpose(kernel)], offsets)
     product = products.affine([kernel])
 
     def step(state, slices):
-        x, log_sum, gradient = slices
-        shares = products.shares(logits(x), log_sum, gradient)  # (TOKENS, samples)
-        d_kernel = products.add_product_over_rows(state[0], x, shares)
-        return (d_kernel, state[1] + ops.sum(shares, axis=0)), (product(shares),)
+        loss, d_kernel, d_offsets = state
+        x, true, missing, real = slices
+        powers, highest = products.powers(logits(x))  # (TOKENS, samples), (TOKENS,)
+        total = ops.log(ops.sum(powers, axis=-1)) + highest
+        total = ops.where(missing, ops.logaddexp(true, total), total)
+        shares = products.scaled_rows(powers, ops.exp(highest - total) * real)
+        d_true = (ops.where(missing, ops.exp(true - total), 0.0) - 1.0) * real
+        d_kernel = products.add_product_over_rows(d_kernel, x, shares)
+        state = loss + ops.sum((total - true) * real), d_kernel, d_offsets + ops.sum(shares, axis=0)
+        return state, (product(shares), d_true)
 
-    start = ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)
-    (d_kernel, d_offsets), (d_inputs,) = loops.scan(step, slices, start, like=(slices[0][0],))
-    return d_inputs, ops.transpose(d_kernel), d_offsets
+    start = ops.sum(true_logits) * 0, ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)
+    state, outputs = loops.scan(
+        step, (parts, true_logits, missing, real), start, like=(parts[0], true_logits[0])
+    )
+    loss, d_kernel, d_offsets = state
+    return loss, *outputs, ops.transpose(d_kernel), d_offsets
 
 
 def _in_parts(x):
@@ -106,6 +103,6 @@ def _in_parts(x):
     return ops.reshape(x, (-1, TOKENS, *x.shape[1:]))
 
 
-def _whole(parts, inputs):
-    """(parts, TOKENS, ...) as (tokens, ...), as many as there are inputs."""
-    return ops.reshape(parts, (-1, *parts.shape[2:]))[: ops.shape(inputs)[0]]
+def _whole(parts, tokens):
+    """(parts, TOKENS, ...) as (tokens, ...)."""
+    return ops.reshape(parts, (-1, *parts.shape[2:]))[:tokens]

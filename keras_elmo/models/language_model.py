@@ -255,7 +255,7 @@ class LanguageModel(keras.Model):
             )
             for name, x in zip(DIRECTIONS, outputs, strict=True)
         ]
-        return [ops.mean(loss) for loss in losses], state
+        return losses, state
 
     def _clip(self, gradients, row_gradients):
         if self.clip_norm is None:

@@ -16,6 +16,7 @@ from keras_elmo.tasks.batches import Batches
 from keras_elmo.tasks.features import exact_matches
 from keras_elmo.tasks.readers.squad import Question
 from keras_elmo.tasks.task_model import TaskModel
+from keras_elmo.tasks.task_model import checked_pair
 from keras_elmo.text.spans import spans_of
 from keras_elmo.text.spans import split_words
 
@@ -231,8 +232,7 @@ def _parts(example):
     """The question and the text of a `Question` or a pair."""
     if isinstance(example, Question):
         return example.question, example.context
-    question, context = example
-    return question, context
+    return checked_pair(example)
 
 
 def _place(text, answer, offset):

@@ -193,7 +193,7 @@ class TaskModel(keras.Model):
         return [dict(zip(self.texts, self._split(example), strict=True)) for example in examples]
 
     def _split(self, example):
-        parts = [example] if len(self.texts) == 1 else example
+        parts = [example] if len(self.texts) == 1 else checked_pair(example)
         return [self._tokenize(p) if isinstance(p, str) else tokens_of(p) for p in parts]
 
     def predict(self, examples, batch_size=32):
@@ -269,6 +269,13 @@ def _listed(examples):
     if isinstance(examples, str):
         raise TypeError(f"expected a list of examples, got the string {examples[:40]!r}")
     return examples
+
+
+def checked_pair(example):
+    """The example itself, but a TypeError for what is not two texts."""
+    if isinstance(example, str) or len(example) != 2:
+        raise TypeError(f"expected a pair of texts, got {str(example)[:60]!r}")
+    return example
 
 
 def _check_lengths(examples, targets):

@@ -1,6 +1,7 @@
 """Raw text to tokens: the tokenizers that have a name."""
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.text.spans import split_words
 
 # The marks that the Penn Treebank, and with it the text ELMo was trained on, has in ASCII.
 _STRAIGHT = str.maketrans(
@@ -15,6 +16,8 @@ def get_tokenizer(tokenizer=None):
     - `"treebank"`: Penn-Treebank style, as the published models were trained on: contractions and
       punctuation split off, quotes straight, dashes and ellipses in ASCII. NLTK's word tokenizer,
       which needs no data. Feed it one sentence at a time: only a final period is split off.
+    - `"words"`: words and single marks, contractions split as in the Penn Treebank; for any
+      language with spaces between words. Needs no package.
     - `"tensorflow-text"`: splits on whitespace and Unicode script, the same as in a graph
       (`keras_elmo.text.tokenizer.split_sentences`).
 
@@ -70,4 +73,5 @@ _NAMED = {
     "tensorflow-text": _tensorflow_text,
     "treebank": _treebank,
     "whitespace": lambda: str.split,
+    "words": lambda: split_words,
 }

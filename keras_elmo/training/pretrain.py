@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+from keras_elmo import backend
 from keras_elmo.backend import devices
 from keras_elmo.errors import ElmoError
 from keras_elmo.training.corpus import STANDARD_INPUT
@@ -68,6 +69,7 @@ def pretrain(
     ):
         if steps is not None and steps < 1:
             raise ElmoError(f"{name} must be at least 1, not {steps}")
+    backend.keep_freed_memory()
     with devices.share(distribute) as shared, tempfile.TemporaryDirectory() as elsewhere:
         # All processes do the same, for in most of it they need each other; one is of use.
         place, report = (output, report) if shared.is_chief else (Path(elsewhere), _silent)

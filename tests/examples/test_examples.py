@@ -68,9 +68,9 @@ SENSES = "lemma\tpos\tsense\ttarget_index\ttokens\nbank\tn\triver\t{}\tthe bank\
         ("search", "a\tO\nb\tNOUN\n", "FILE, line 2: the tag 'NOUN' is not of BIO"),
         ("translate", "a\n", "FILE, line 1: 1 columns, but 2 or more are needed"),
         ("squad", '{"data": []}', "FILE: holds no question"),
-        ("word_sense", SENSES.format("x"), "FILE: bank.n in 'the bank': target_index 'x' is"),
-        ("word_sense", SENSES.format("-1"), "FILE: bank.n in 'the bank': target_index '-1' is"),
-        ("word_sense", SENSES.format("2"), "FILE: bank.n in 'the bank': target_index '2' is"),
+        ("word_sense", SENSES.format("x"), "FILE, line 2: target_index 'x' is"),
+        ("word_sense", SENSES.format("-1"), "FILE, line 2: target_index '-1' is"),
+        ("word_sense", SENSES.format("2"), "FILE, line 2: target_index '2' is"),
     ],
 )
 def test_a_fault_in_a_file_is_one_line(tmp_path, monkeypatch, name, text, message):
@@ -102,6 +102,35 @@ def test_options_that_are_refused(monkeypatch, name, options):
     done = invoke(monkeypatch, name, "--tiny", *options)
     assert done.exit_code == 2
     assert "Error: " in done.output
+
+
+def test_results_are_not_overwritten(tmp_path, monkeypatch):
+    (tmp_path / "results.json").write_text("{}")
+    for name in ("ner", "word_sense", "search"):
+        done = invoke(monkeypatch, name, "--tiny", "--output", str(tmp_path))
+        assert done.exit_code == 2
+        assert "holds the results of a run; give another --output" in done.output
+
+
+def test_files_that_are_not_there(tmp_path, monkeypatch):
+    missing = str(tmp_path / "missing")
+    output = tmp_path / "output"
+    options = ("--train", missing, "--test", missing, "--output", str(output))
+    done = invoke(monkeypatch, "ner", *options)
+    assert done.output == f"Error: {missing}: No such file or directory\n"
+    assert not output.exists()
+
+
+def test_labels_that_only_the_test_file_has(tmp_path):
+    train, test = tmp_path / "train", tmp_path / "test"
+    train.write_text("label\tsentence\n1\ta b\n0\tc d\n")
+    test.write_text("label\tsentence\n2\ta b\n")
+    command = [sys.executable, str(EXAMPLES / "sentiment.py"), "--train", str(train)]
+    command += ["--test", str(test), "--variant", "none", "--epochs", "1"]
+    command += ["--output", str(tmp_path / "output")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("Warning: "))
+    assert "1 labels to be scored are unknown from training" in line
 
 
 def test_a_single_use_is_pictured(tmp_path, monkeypatch):

@@ -47,6 +47,13 @@ def test_similarity(make_features):
     assert scores["pearson"] > 90
 
 
+@pytest.mark.parametrize("example", ["a b", ("a b",), ("a", "b", "c")])
+def test_what_is_no_pair(make_features, example):
+    model = PairClassifier(make_features(), LABELS, units=4)
+    with pytest.raises(TypeError, match="expected a pair of texts, got"):
+        model.predict([example])
+
+
 def test_the_order_and_the_padding_do_not_matter(make_features):
     model = PairClassifier(make_features(), LABELS, units=8)
     batch = model.read([*PAIRS, ("a " * 40, "b")])

@@ -52,7 +52,8 @@ class TestConll:
         ("line", "message"),
         [
             ("x", "line 3: 1 columns where others have 2"),
-            ("x\t", "line 3: an empty token or tag"),
+            ("x\t", "line 3: an empty token, or a tag"),
+            ("x\tO O", "line 3: an empty token, or a tag that is not one word"),
             ("x\t\tO", "line 3: 3 columns where others have 2"),
             ("x\tO\tO", "line 3: 3 columns where others have 2"),
             ("x\tI-PER", "line 3: I-PER continues an entity that nothing began"),
@@ -149,12 +150,24 @@ class TestTables:
             assert read_table(path, numbers=True, strict=False)[1] == [1.0, 2.0]
 
     def test_no_such_column(self, write):
-        with pytest.raises(ElmoError, match="no column 'sentence' in the first line"):
+        message = "no column 'sentence' in the first line.*must name.*'sentence' and 'label'"
+        with pytest.raises(ElmoError, match=message):
             read_table(write("label\ttext\n1\ta\n"))
         with pytest.raises(ElmoError, match="holds no example"):
             read_table(write("label\tsentence\n"))
         with pytest.raises(ElmoError, match="is empty"):
             read_table(write("\n"))
+
+    def test_a_check_of_ones_own(self, write):
+        path = write("label\tsentence\n1\ta\n2\tb\n")
+
+        def check(row):
+            return "no letter" if row == ["a", "1"] else None
+
+        with pytest.raises(ElmoError, match="line 2: no letter"):
+            read_table(path, check=check)
+        with pytest.warns(UserWarning, match=r"line 2: no letter \(left out\)"):
+            assert read_table(path, strict=False, check=check) == (["b"], ["2"])
 
     def test_empty_lines(self, write):
         assert read_table(write("label\tsentence\n1\ta\n\n0\tb\n\n"))[1] == ["1", "0"]
@@ -234,11 +247,11 @@ class TestSquad:
     @pytest.mark.parametrize(
         ("answer", "message"),
         [
-            ({"answer_start": 1}, "question q1: an answer without 'text'"),
-            ({"text": "Anna"}, "question q1: an answer without 'answer_start'"),
+            ({"answer_start": 1}, "question q1: no 'text'"),
+            ({"text": "Anna"}, "question q1: no 'answer_start'"),
             ({"text": "Anna", "answer_start": "10"}, "q1: an answer_start that is no whole number"),
             ({"text": 3, "answer_start": 10}, "question q1: a text that is no string"),
-            (3, "TypeError"),
+            (3, "an object is missing"),
         ],
     )
     def test_wrong_types(self, write, answer, message):
@@ -250,6 +263,16 @@ class TestSquad:
             read_squad(write('{"data": 3}'))
         with pytest.raises(ElmoError, match="holds no question"):
             read_squad(write('{"data": []}'))
+        with pytest.raises(ElmoError, match=r"not the JSON of SQuAD \(no 'data'\)"):
+            read_squad(write("{}"))
+        with pytest.raises(ElmoError, match=r"an object is missing"):
+            read_squad(write("[]"))
+        for old, new, message in (
+            ('"question"', '"q"', "question q1: no 'question'"),
+            ('"Who?"', '" "', "question q1: it is empty"),
+        ):
+            with pytest.raises(ElmoError, match=message):
+                read_squad(write(self.data().replace(old, new)))
         path = tmp_path / "x.json.gz"
         for data in (b"{}", gzip.compress(b"{}" * 1000)[:-20], gzip.compress(b"{}")[:-4] + b"1234"):
             path.write_bytes(data)

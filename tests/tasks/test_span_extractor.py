@@ -58,6 +58,11 @@ def test_an_answer_that_is_not_there(make, answers):
         model.fit(QUESTIONS[:1], [answers])
 
 
+def test_what_is_no_question_with_a_text(make):
+    with pytest.raises(TypeError, match="expected a pair of texts, got 'Who sang"):
+        make().predict(["Who sang?"])
+
+
 def test_an_empty_text_has_an_empty_answer(make):
     assert make().predict([("Who?", "")])[0].text == ""
 

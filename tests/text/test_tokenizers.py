@@ -36,6 +36,10 @@ def test_treebank(text, tokens):
     assert get_tokenizer("treebank")(text) == tokens.split()
 
 
+def test_words():
+    assert get_tokenizer("words")("It’s 5, don't!") == ["It", "'s", "5", ",", "do", "n't", "!"]
+
+
 def test_tensorflow_text():
     pytest.importorskip("tensorflow_text")
     assert get_tokenizer("tensorflow-text")("It sat, 中.") == ["It", "sat", ",", "中", "."]

@@ -18,7 +18,7 @@ LEFT_OUT = "the sentence is left out"
 def read_conll(path, token_column=None, tag_column=None, strict=True, scheme=None):
     """Reads sentences and their tags: a token a line, a blank line between sentences.
 
-    Columns are separated by tabs, or by spaces where a file has no tab. Lines of `-DOCSTART-` are
+    Columns are separated by tabs, in lines without a tab by spaces. Lines of `-DOCSTART-` are
     left out. In CoNLL-U (`.conllu`, `.conllu.gz`) the tags are the universal parts of speech, and
     comments, multiword tokens and empty nodes are left out.
 
@@ -72,15 +72,20 @@ def _checked(blocks, token, tag, faults):
         )
     good = []
     for block in blocks:
-        wrong = [(n, c) for n, c in block if len(c) != width or not (c[token] and c[tag])]
+        wrong = [(n, c) for n, c in block if len(c) != width or not (c[token] and _is_word(c[tag]))]
         if wrong:
             number, columns = wrong[0]
             same = len(columns) == width
             message = f"{len(columns)} columns where others have {width}"
-            faults.add(number, "an empty token or tag" if same else message, LEFT_OUT)
+            empty = "an empty token, or a tag that is not one word"
+            faults.add(number, empty if same else message, LEFT_OUT)
         else:
             good.append(block)
     return good
+
+
+def _is_word(tag):
+    return len(tag.split()) == 1
 
 
 def _all_bio(block, tag, faults):

@@ -60,6 +60,8 @@ def lines(path):
                     raise ElmoError(f"{path}: its lines end with CR alone; end them with LF")
                 yield number, text
     except UnicodeDecodeError as error:
-        raise ElmoError(f"{path}, line {number}: not UTF-8 ({error.reason})") from None
+        raise ElmoError(
+            f"{path}, line {number}: not UTF-8 ({error.reason}); save it as UTF-8"
+        ) from None
     except GZIP_ERRORS as error:
         raise ElmoError(f"{path}, line {number + 1}: damaged .gz file ({error})") from None

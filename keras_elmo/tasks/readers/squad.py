@@ -71,23 +71,27 @@ def _questions(path):
         ]
     except GZIP_ERRORS as error:
         raise ElmoError(f"{path}: damaged .gz file ({error})") from None
-    except (ValueError, KeyError, TypeError) as error:
-        message = f"{type(error).__name__}: {error}"
+    except (KeyError, TypeError) as error:
+        message = f"no {error}" if isinstance(error, KeyError) else "an object is missing"
         raise ElmoError(f"{path}: not the JSON of SQuAD ({message})") from None
+    except ValueError as error:
+        raise ElmoError(f"{path}: not the JSON of SQuAD ({error})") from None
 
 
 def _question(context, entry):
     name = str(entry["id"])
     try:
+        question = entry["question"]
         answers = [(answer["text"], answer["answer_start"]) for answer in entry["answers"]]
     except KeyError as error:
-        raise ValueError(f"question {name}: an answer without {error}") from None
-    texts = [context, entry["question"], *(text for text, _ in answers)]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"question {name}: a text that is no string")
+        raise ValueError(f"question {name}: no {error}") from None
+    if not all(isinstance(text, str) for text in (context, question, *(a for a, _ in answers))):
+        raise ValueError(f"question {name}: a text that is no string")
+    if not question.strip():
+        raise ValueError(f"question {name}: it is empty")
     if not all(isinstance(start, int) for _, start in answers):
-        raise TypeError(f"question {name}: an answer_start that is no whole number")
-    return Question(name, entry["question"], context, answers)
+        raise ValueError(f"question {name}: an answer_start that is no whole number")
+    return Question(name, question, context, answers)
 
 
 def _placed(question, text, start, faults):

@@ -41,7 +41,9 @@ def read_glue(path, task, strict=True):
     return read_table(path, texts, label, numbers, strict)
 
 
-def read_table(path, texts=("sentence",), label="label", numbers=False, strict=True):
+def read_table(
+    path, texts=("sentence",), label="label", numbers=False, strict=True, check=lambda row: None
+):
     """Reads sentences, or pairs, and their labels from a file of columns set apart by tabs.
 
     There is no quoting, as in GLUE. Empty lines, and lines whose label is `-` (no annotators
@@ -54,7 +56,9 @@ def read_table(path, texts=("sentence",), label="label", numbers=False, strict=T
         label: name or number of the column of the label.
         numbers: bool, whether labels are numbers (similarities).
         strict: bool. False leaves out lines with another number of columns, without a text or
-            with a label that is no finite number.
+            with a label that is no finite number, and those that `check` finds fault with.
+        check: function from the list of texts of a line, and its label, to what is wrong with
+            them, or `None`.
 
     Returns:
         A list of str, or of pairs of str; a list of str, or of float.
@@ -69,7 +73,7 @@ def read_table(path, texts=("sentence",), label="label", numbers=False, strict=T
     rows = ((number, line.split("\t")) for number, line in lines(path) if line)
     first = next(rows, None)
     if first is None:
-        raise ElmoError(f"{path}: is empty")
+        raise ElmoError(f"{path}: is empty; expected texts and a label a line, with tabs between")
     wanted = [*texts, label]
     if all(name.isdigit() for name in wanted):
         rows = [first, *rows]
@@ -80,18 +84,23 @@ def read_table(path, texts=("sentence",), label="label", numbers=False, strict=T
     with Faults(path, strict) as faults:
         for number, cells in rows:
             found = _row(cells, width, columns, numbers, lambda m, n=number: faults.add(n, *m))
-            if found and found[-1] != "-":
+            if found and (message := check(found)):
+                faults.add(number, message, "left out")
+            elif found and found[-1] != "-":
                 examples.append(found[0] if len(texts) == 1 else tuple(found[:-1]))
                 labels.append(found[-1])
     if not examples:
-        raise ElmoError(f"{path}: holds no example")
+        raise ElmoError(f"{path}: holds no example, only a first line or faults")
     return examples, labels
 
 
 def _header(path, names, wanted):
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise ElmoError(f"{path}: no column {missing[0]!r} in the first line, only {names}")
+        raise ElmoError(
+            f"{path}: no column {missing[0]!r} in the first line, only {names}; it must name the "
+            f"columns {' and '.join(map(repr, wanted))}, with tabs between"
+        )
     return len(names), [names.index(name) for name in wanted]
 
 
