@@ -4,9 +4,9 @@ r"""Pairs of sentences: entailment, paraphrase, question and answer, similarity.
         --columns question,sentence
     python examples/pairs.py --glue STS-B --train train.tsv --dev dev.tsv --test dev.tsv
 
-A first line with the names of the columns (`--columns`, `--label`), then a pair a line, with tabs: SNLI
-(nlp.stanford.edu/projects/snli), or with `--glue` the files of gluebenchmark.com. Scores are those
-of GLUE.
+A first line with the names of the columns (`--columns`, `--label`), then a pair a line, with tabs:
+SNLI (nlp.stanford.edu/projects/snli), or with `--glue` the files of gluebenchmark.com. Scores are
+those of GLUE.
 """
 
 import click
