@@ -91,8 +91,9 @@ def test_softmax_in_parts(alone):
     expected = np.exp(logits - log_sum[:, None]) * factor[:, None]
 
     def run(logits, factor, x):
-        sums = products.log_sum_exp(logits + 0.0)
-        shares = products.shares(logits + 0.0, sums, factor)
+        powers, highest = products.powers(logits + 0.0)
+        sums = ops.log(ops.sum(powers, axis=-1)) + highest
+        shares = products.scaled_rows(powers, ops.exp(highest - sums) * factor)
         total = products.add_product_over_rows(ops.ones((4, 7)), x, shares)
         return sums, shares, total
 

@@ -46,26 +46,26 @@ def sampled_softmax_loss(
     missing = ops.take(ops.segment_sum(ones, candidates, ops.shape(bias)[0]), targets) == 0
 
     def run(inputs, true_logits, kernel, offsets):
-        parts = [_in_parts(x) for x in (inputs, true_logits, missing, ops.ones_like(true_logits))]
-        loss, *gradients = _loss_and_gradients(*parts, kernel, offsets)
         tokens = ops.shape(inputs)[0]
+        weights = ops.ones_like(true_logits) / ops.cast(tokens, true_logits.dtype)
+        parts = [_in_parts(x) for x in (inputs, true_logits, missing, weights)]
+        loss, *gradients = _loss_and_gradients(*parts, kernel, offsets)
         gradients = [_whole(x, tokens) for x in gradients[:2]] + gradients[2:]
-        mean = ops.cast(tokens, loss.dtype)
-        return (loss / mean,), lambda scale: tuple(x * (scale / mean) for x in gradients)
+        return (loss,), lambda scale: tuple(scale * x for x in gradients)
 
     kernel, offsets = ops.take(kernel, candidates, axis=0), ops.take(bias, candidates)
     offsets = offsets - candidate_log_counts
     return with_gradient(run, inputs, true_logits, kernel, offsets)[0]
 
 
-def _loss_and_gradients(parts, true_logits, missing, real, kernel, offsets):
-    """The sum of the losses, and its gradients.
+def _loss_and_gradients(parts, true_logits, missing, weights, kernel, offsets):
+    """The weighted sum of the losses, and its gradients.
 
     Args:
         parts: (parts, TOKENS, dim), inputs.
         true_logits: (parts, TOKENS).
         missing: (parts, TOKENS) bool, whether the target is not among the candidates.
-        real: (parts, TOKENS), 1 or, for what only fills the last part, 0.
+        weights: (parts, TOKENS), 0 for what only fills the last part.
         kernel: (samples, dim).
         offsets: (samples,).
 
@@ -78,21 +78,19 @@ def _loss_and_gradients(parts, true_logits, missing, real, kernel, offsets):
 
     def step(state, slices):
         loss, d_kernel, d_offsets = state
-        x, true, missing, real = slices
+        x, true, missing, weights = slices
         powers, highest = products.powers(logits(x))  # (TOKENS, samples), (TOKENS,)
         total = ops.log(ops.sum(powers, axis=-1)) + highest
         total = ops.where(missing, ops.logaddexp(true, total), total)
-        shares = products.scaled_rows(powers, ops.exp(highest - total) * real)
-        d_true = (ops.where(missing, ops.exp(true - total), 0.0) - 1.0) * real
+        shares = products.scaled_rows(powers, ops.exp(highest - total) * weights)
+        d_true = (ops.where(missing, ops.exp(true - total), 0.0) - 1.0) * weights
         d_kernel = products.add_product_over_rows(d_kernel, x, shares)
-        state = loss + ops.sum((total - true) * real), d_kernel, d_offsets + ops.sum(shares, axis=0)
-        return state, (product(shares), d_true)
+        loss, d_offsets = loss + ops.sum((total - true) * weights), d_offsets + ops.sum(shares, 0)
+        return (loss, d_kernel, d_offsets), (product(shares), d_true)
 
-    start = ops.sum(true_logits) * 0, ops.zeros_like(ops.transpose(kernel)), ops.zeros_like(offsets)
-    state, outputs = loops.scan(
-        step, (parts, true_logits, missing, real), start, like=(parts[0], true_logits[0])
-    )
-    loss, d_kernel, d_offsets = state
+    slices, like = (parts, true_logits, missing, weights), (parts[0], true_logits[0])
+    start = [ops.zeros_like(x) for x in (true_logits[0, 0], ops.transpose(kernel), offsets)]
+    (loss, d_kernel, d_offsets), outputs = loops.scan(step, slices, tuple(start), like=like)
     return loss, *outputs, ops.transpose(d_kernel), d_offsets
 
 
