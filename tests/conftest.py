@@ -1,4 +1,5 @@
 import os
+import random
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -26,6 +27,7 @@ def pytest_configure(config):
 
 
 def pytest_runtest_setup(item):
+    random.seed(0)  # Keras draws its seeds from here: random weights are the same in every run
     wanted = [name for name in BACKENDS if item.get_closest_marker(name)]
     if wanted:
         import keras
