@@ -28,6 +28,16 @@ def test_scan(reverse):
     np.testing.assert_array_equal(ops.convert_to_numpy(state[0]), total)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_without_gradients(reverse):
+    import torch
+
+    with torch.no_grad():
+        test_scan(reverse)
+        test_scan_over_nothing()
+
+
 def test_scan_over_nothing():
     state, (outputs,) = loops.scan(step, (ops.zeros((0, 2)),), (ops.ones((2,)),))
     assert outputs.shape == (0, 2)
@@ -113,3 +123,29 @@ def test_gradients():
     np.testing.assert_allclose(ops.convert_to_numpy(rest["outputs"]), [[3], [7]])
     np.testing.assert_allclose(ops.convert_to_numpy(of_variables[0]), [[48], [68]])
     np.testing.assert_allclose(ops.convert_to_numpy(of_tensors[0]), [[6, 6], [14, 14]])
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+@pytest.mark.parametrize("name", ["jax", "torch"])
+def test_keep_freed_memory(monkeypatch, platform, name):
+    options = {}
+
+    class Library:
+        @staticmethod
+        def mallopt(option, value):
+            options[option] = value
+
+    monkeypatch.setattr(backend, "BACKEND", name)
+    monkeypatch.setattr(backend.sys, "platform", platform)
+    monkeypatch.setattr(backend.ctypes, "CDLL", lambda path: Library())
+    backend.keep_freed_memory()
+    # M_ARENA_MAX, M_MMAP_MAX and M_TRIM_THRESHOLD of glibc's malloc.h
+    expected = {-8: 1, -4: 0, -1: 2**31 - 1} if (name, platform) == ("jax", "linux") else {}
+    assert options == expected
+
+
+def test_keep_freed_memory_without_glibc(monkeypatch):
+    monkeypatch.setattr(backend, "BACKEND", "jax")
+    monkeypatch.setattr(backend.sys, "platform", "linux")
+    monkeypatch.setattr(backend.ctypes, "CDLL", lambda path: object())
+    backend.keep_freed_memory()

@@ -62,6 +62,21 @@ def _tensorflow_scan(step, inputs, state, reverse, like):
     return state, tuple(turn(output.stack()) for output in outputs)
 
 
+def _torch_scan(step, inputs, state, reverse, like):
+    import torch
+
+    if torch.is_grad_enabled():
+        return _python_scan(step, inputs, state, reverse, like)
+    # Each output goes where it belongs while a cache still holds it, and its memory is free again.
+    time = inputs[0].shape[0]
+    outputs = tuple(x.new_empty((time, *x.shape)) for x in like)
+    for t in reversed(range(time)) if reverse else range(time):
+        state, found = step(state, tuple(x[t] for x in inputs))
+        for output, one in zip(outputs, found, strict=True):
+            output[t] = one
+    return state, outputs
+
+
 def _python_scan(step, inputs, state, reverse, like):
     times = range(inputs[0].shape[0])
     outputs = []
@@ -97,4 +112,9 @@ def _has_parameter(tensor):
     return False
 
 
-_SCANS = {"jax": _jax_scan, "tensorflow": _tensorflow_scan, "openvino": _openvino_scan}
+_SCANS = {
+    "jax": _jax_scan,
+    "tensorflow": _tensorflow_scan,
+    "torch": _torch_scan,
+    "openvino": _openvino_scan,
+}
