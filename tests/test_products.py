@@ -103,3 +103,46 @@ def test_softmax_in_parts(alone):
     np.testing.assert_allclose(sums, log_sum, rtol=1e-6)
     np.testing.assert_allclose(shares, expected, atol=1e-5)
     np.testing.assert_allclose(total, 1 + x.T @ expected, atol=1e-5)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("loss", ["sum", "square"])
+@pytest.mark.parametrize("rows", [3, 0])
+def test_gradient_of_matmul(layer, loss, rows):
+    """Written by hand for PyTorch; that of the sum comes as one number, laid out as many."""
+    import torch
+
+    x = torch.tensor(X[:rows, 2:], requires_grad=True)
+    kernel = layer.lower.value
+
+    def gradients(product):
+        y = product(x, kernel)
+        return torch.autograd.grad((y if loss == "sum" else y**2).sum(), (x, kernel))
+
+    for found, expected in zip(gradients(products.matmul), gradients(torch.matmul), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.torch
+def test_second_derivative_of_matmul(layer):
+    import torch
+
+    x = torch.tensor(X[:, 2:], requires_grad=True)
+    kernel = layer.lower.value
+
+    def penalty_gradients(product):
+        (slope,) = torch.autograd.grad((product(x, kernel) ** 2).sum(), x, create_graph=True)
+        return torch.autograd.grad((slope**2).sum(), (x, kernel))
+
+    pairs = zip(penalty_gradients(products.matmul), penalty_gradients(torch.matmul), strict=True)
+    for found, expected in pairs:
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_product_over_rows(alone):
+    y = RNG.normal(size=(3, 5)).astype("float32")
+    tensors = [ops.convert_to_tensor(value) for value in (X, y)]
+    run = products.product_over_rows
+    found = backend.jit(run, keras.Sequential())(*tensors) if alone else run(*tensors)
+    np.testing.assert_allclose(ops.convert_to_numpy(found), X.T @ y, atol=1e-5)

@@ -3,6 +3,7 @@
 import keras
 
 from keras_elmo import backend
+from keras_elmo.backend.custom_gradient import with_gradient
 from keras_elmo.backend.layouts import LAYOUTS
 
 
@@ -94,20 +95,41 @@ def scaled_rows(x, factors):
 
 
 def product_over_rows(x, y):
-    """The product x^T y: unlike oneDNN, PyTorch's own needs no copy of what is transposed."""
-    return keras.ops.matmul(keras.ops.transpose(x), y)
+    """The product x^T y."""
+    return _multiply(keras.ops.transpose(x), y)
 
 
 def add_product_over_rows(total, x, y):
     """The sum of a total and x^T y; PyTorch adds where the total lies."""
     if _torch_float32_alone(total):
-        return total.addmm_(x.t(), y)
+        return total.add_(product_over_rows(x, y))
     return total + product_over_rows(x, y)
 
 
 def matmul(x, kernel):
-    """The product of two matrices, by the fastest library that the backend has."""
-    return affine([kernel])(x)
+    """The product of two matrices, by the fastest library that the backend has, and its gradient.
+
+    PyTorch multiplies by MKL if not asked, also for a gradient; so the gradient is written here.
+    """
+    kernel = keras.ops.convert_to_tensor(kernel)
+    if not _one_dnn_differentiates(x, kernel):
+        return affine([kernel])(x)
+
+    def run(x, kernel):
+        def pull_back(d_y):
+            d_y = d_y.contiguous()  # that of a sum is one number, for oneDNN too little
+            return _multiply(d_y, keras.ops.transpose(kernel)), product_over_rows(x, d_y)
+
+        return (_multiply(x, kernel),), pull_back
+
+    return with_gradient(run, x, kernel)[0]
+
+
+def _multiply(x, y):
+    """The product of two matrices that are used once: their layouts are not worth a change."""
+    if _one_dnn_fits(x) and _one_dnn_fits(y):
+        return _one_dnn_linear(x, keras.ops.transpose(y))
+    return keras.ops.matmul(x, y)
 
 
 def matmul_rows(x, kernel):
@@ -155,11 +177,24 @@ def _one_dnn_fits(kernel):
 
     It multiplies by MKL if not asked, which is half as fast on processors of other makers.
     """
-    if not _torch_float32_alone(kernel):
+    return _torch_float32_alone(kernel) and _has_one_dnn(kernel)
+
+
+def _one_dnn_differentiates(x, kernel):
+    """Whether PyTorch is to find a gradient of what oneDNN can multiply."""
+    if backend.BACKEND != "torch":
         return False
     import torch
 
-    return kernel.device.type == "cpu" and torch.backends.mkldnn.is_available()
+    if not torch.is_grad_enabled() or not (x.requires_grad or kernel.requires_grad):
+        return False
+    return all(part.dtype == torch.float32 and _has_one_dnn(part) for part in (x, kernel))
+
+
+def _has_one_dnn(x):
+    import torch
+
+    return x.device.type == "cpu" and x.numel() > 0 and torch.backends.mkldnn.is_available()
 
 
 def _one_dnn_linear(x, weight, bias=None):
