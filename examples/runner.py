@@ -136,19 +136,30 @@ def run(task, tiny, variants, output, seeds, **settings):
     Returns:
         A dict from variant to the mean of each metric.
     """
-    if settings["alone"] and settings["place"] == "output":
-        raise click.UsageError("with --place output the input needs words: leave out --alone")
+    variants = variants or ("frozen",)
+    _check_switches(variants, **settings)
     output = unused(output)
     data = _tiny_data(task) if tiny else _data(task, **settings)
     output.mkdir(parents=True, exist_ok=True)
     results = {}
-    for variant in variants or ("frozen",):
+    for variant in variants:
         runs = [_train(task, data, variant, seed, tiny, output, settings) for seed in range(seeds)]
         results[variant] = runs
         with replaced(output / RESULTS) as temporary:
             temporary.write_text(json.dumps(results, indent=2) + "\n")
     _print(results)
     return {name: _means(runs) for name, runs in results.items()}
+
+
+def _check_switches(variants, place, alone, adapted, model, epochs, **_):
+    """Refuses switches that contradict each other."""
+    if alone and place == "output":
+        raise click.UsageError("with --place output the input needs words: leave out --alone")
+    if set(variants) == {"none"} and (alone or adapted or model or place != "input"):
+        switches = "--alone, --adapt, --model and --place"
+        raise click.UsageError(f"--variant none has no ELMo: leave out {switches}")
+    if "tuned" in variants and epochs == 1:
+        raise click.UsageError("--variant tuned begins to tune in the second epoch: --epochs 2")
 
 
 def unused(output):
@@ -172,6 +183,7 @@ def _data(task, train_path, dev_path, test_path, lenient, limit, **_):
 
 
 def _train(task, data, variant, seed, tiny, output, settings):
+    click.echo(f"{variant}, seed {seed}: {VARIANTS[variant]}")
     keras.utils.set_random_seed(seed)
     started = time.perf_counter()
     features = make_features(task, data["train"], variant, tiny, **settings)
@@ -259,15 +271,14 @@ def _names(runs):
 
 
 def _print(results):
-    table = Table(title=keras.config.backend())
-    names = _names([run for runs in results.values() for run in runs])
-    table.add_column("variant")
-    for name in names:
-        table.add_column(name, justify="right")
-    for variant, runs in results.items():
-        row = [_cell([run[name] for run in runs if name in run]) for name in names]
-        table.add_row(VARIANTS[variant], *row)
-    Console(width=max(100, 14 * len(names))).print(table)
+    """A row for each score, since there may be many types; a column for each variant."""
+    table = Table("score", title=keras.config.backend())
+    for variant in results:
+        table.add_column(variant, justify="right")
+    for name in _names([run for runs in results.values() for run in runs]):
+        cells = ([run[name] for run in runs if name in run] for runs in results.values())
+        table.add_row(name, *map(_cell, cells))
+    Console(width=40 + 16 * len(results)).print(table)
 
 
 def _cell(values):

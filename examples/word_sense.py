@@ -127,7 +127,7 @@ def picture(uses, senses, vectors, output):
     rows = [k for k, use in enumerate(uses) if use[0] == word]
     labels = [" ".join(uses[k][1][max(0, uses[k][2] - 2) :][:5]) for k in rows]
     groups = [senses[k] for k in rows]
-    plots.neighbors(vectors[rows], labels, groups, output / "neighbors.png")
+    plots.neighbors(vectors[rows], labels, groups, output / "neighbors.png", word)
     texts = [" ".join(uses[k][1]) for k in rows]
     named = list(zip(groups, texts, strict=True))
     projector.write(output / "projector", vectors[rows], named, ("sense", "sentence"))

@@ -1,4 +1,4 @@
-"""The one error class of the package."""
+"""The one error class of the package, and a check that many need."""
 
 
 class ElmoError(ValueError):
@@ -13,3 +13,20 @@ class ElmoError(ValueError):
 
     # Keras leaves it as it is, where it would add the arguments of `call` on further lines.
     _keras_call_info_injected = True
+
+
+def check_counts(**counts):
+    """Refuses numbers that count something and are below 1.
+
+    Args:
+        **counts: ints, by their names.
+
+    Raises:
+        ElmoError: names the first one that is too small.
+
+    Example:
+        >>> check_counts(epochs=10, batch_size=32)
+    """
+    for name, count in counts.items():
+        if count < 1:
+            raise ElmoError(f"{name} must be at least 1, not {count}")

@@ -144,15 +144,21 @@ def _revive(config, stateful, dtype):
     return config
 
 
-def load_weights(elmo, path):
-    """Loads the weights of a model from its file; an ElmoError says what is wrong with it."""
+def load_weights(model, path, zeros=False):
+    """Loads the weights of a model from its file; an ElmoError says what is wrong with it.
+
+    Args:
+        model: an `Elmo`, or a task model.
+        path: `pathlib.Path` of the file.
+        zeros: bool, whether a matrix may be all zeros.
+    """
     if not path.exists():
         raise ElmoError(f"{path}: no such file; the folder is not complete")
     for name, array in read_hdf5(path).items():
         if np.issubdtype(array.dtype, np.floating):
-            check_tensor(path, name, array, array.shape)
+            check_tensor(path, name, array, array.shape, zeros)
     try:
-        elmo.load_weights(path)
+        model.load_weights(path)
     except (OSError, KeyError, ValueError) as error:
         raise ElmoError(
             f"{path}: does not hold the weights of this model ({_line(error)})"

@@ -5,7 +5,7 @@ import numpy as np
 from keras_elmo.errors import ElmoError
 
 
-def check_tensor(path, name, array, shape):
+def check_tensor(path, name, array, shape, zeros=False):
     """Returns a float array of the wanted shape, or says what is wrong with it.
 
     Args:
@@ -13,6 +13,7 @@ def check_tensor(path, name, array, shape):
         name: the tensor, for the message.
         array: array-like.
         shape: tuple of int; `None` stands for any size.
+        zeros: bool, whether a matrix may be all zeros, as what has not learned yet is.
 
     Returns:
         The values as a NumPy array.
@@ -38,7 +39,7 @@ def check_tensor(path, name, array, shape):
         finite = np.isfinite(array.astype("float32", copy=False)).all()
     if not finite:
         raise ElmoError(f"{path}: tensor {name} holds NaN or infinite values; get the file again")
-    if array.ndim > 1 and not array.any():
+    if array.ndim > 1 and not zeros and not array.any():
         raise ElmoError(f"{path}: tensor {name} is all zeros; get the file again")
     return array
 

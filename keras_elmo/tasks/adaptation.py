@@ -7,7 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.errors import check_counts
 from keras_elmo.models.language_model import LanguageModel
+from keras_elmo.text.characters import not_text
+from keras_elmo.text.characters import tokens_of
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.training_batches import TrainingBatches
 from keras_elmo.training.vocabulary import Vocabulary
@@ -38,7 +41,8 @@ def adapt(
         The Keras `History` of the last epochs.
 
     Raises:
-        ElmoError: if there are no sentences.
+        ElmoError: if there are no sentences, or a number is no count.
+        TypeError: if a str stands where a list of tokens belongs.
 
     Example:
         >>> adapt(elmo, [["a", "tweet"], ["and", "another"]])
@@ -46,7 +50,8 @@ def adapt(
     Reference:
         Howard and Ruder (2018), Universal language model fine-tuning, section 3.2.
     """
-    sentences = [sentence for sentence in sentences if sentence]
+    sentences = [tokens_of(sentence) for sentence in not_text(sentences, "sentences") if sentence]
+    check_counts(epochs=epochs, batch_size=batch_size, unroll=unroll)
     if not sentences:
         raise ElmoError("there is no sentence to adapt the model to")
     vocabulary = Vocabulary.build(sentences)

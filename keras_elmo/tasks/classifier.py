@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_elmo.errors import ElmoError
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks.labels import check_every_class
 from keras_elmo.tasks.labels import distinct_labels
@@ -48,6 +49,8 @@ class Classifier(TaskModel):
     def check_truths(self, examples, texts, targets):
         super().check_truths(examples, texts, targets)
         if self.labels is None:
+            if len(targets) == 1:
+                raise ElmoError("one example can't be scored: a correlation needs two or more")
             for number, target in enumerate(targets):
                 encode_number(target, number)
         else:

@@ -10,6 +10,8 @@ from keras_elmo.export import warm_up as warm_up_requests
 from keras_elmo.files import replaced
 from keras_elmo.tasks.classifier import Classifier
 from keras_elmo.tasks.folder import load
+from keras_elmo.tasks.span_extractor import NEVER
+from keras_elmo.tasks.span_extractor import SpanExtractor
 from keras_elmo.tasks.token_classifier import TokenClassifier
 from keras_elmo.text.tokenizer import split_on_spaces
 from keras_elmo.text.tokenizer import split_sentences
@@ -25,13 +27,17 @@ def save(model, folder, weights="float32", tokenizer=None, warm_up=False):
     | `tokens` | `tokens` (batch, time) string, `""` behind the last |
     | `text`, with a tokenizer | `text` (batch,), raw text |
 
-    A `PairClassifier` reads `first` and `second` in each of them. A `TokenClassifier` answers
+    A `PairClassifier` reads `first` and `second` in each of them, a `SpanExtractor` `context` and
+    `question`. A `TokenClassifier` answers
     `tags` (batch, time) string, `""` where there is no token, and in `text` the `tokens` too; a
     `TextClassifier` or `PairClassifier` answers `label` (batch,) string and `probabilities`
-    (batch, classes), or `score` (batch,) if it was trained on numbers.
+    (batch, classes), or `score` (batch,) if it was trained on numbers. A `SpanExtractor` answers
+    `answer` (batch,) string, the tokens of the best span with spaces between, `first_token` and
+    `last_token` (batch,), their places in the context, its `score` (batch,), and in `text` the
+    `tokens` of the context too; it reads a context of any length at once, not in windows.
 
     Args:
-        model: one of these three, on the TensorFlow backend.
+        model: one of these four, on the TensorFlow backend.
         folder: path, which must be free; TensorFlow Serving expects `name/version`.
         weights: `"float32"`; or `"float16"`, which halves the folder and is cast in every call.
         tokenizer: `None`; or `"tensorflow-text"`, which adds the signature `text`. Then the
@@ -125,7 +131,7 @@ def on_char_ids(model):
 
 
 def _check(model):
-    if not isinstance(model, TokenClassifier | Classifier):
+    if not isinstance(model, TokenClassifier | Classifier | SpanExtractor):
         raise ElmoError(f"a {type(model).__name__} can't be exported; serve it by Python")
 
 
@@ -152,13 +158,21 @@ def _encoders(tf, features):
 
 def _responder(tf, model, encode, answer):
     """A function of the tokens (batch, time) of each text to what the model says of them."""
-    finish = _tags if isinstance(model, TokenClassifier) else _label
+    kinds = {TokenClassifier: _tags, SpanExtractor: _span}
+    finish = next((f for kind, f in kinds.items() if isinstance(model, kind)), _label)
 
     def respond(*texts):
+        texts = [_not_empty(tf, tokens) for tokens in texts]
         inputs = {name: encode(tokens) for name, tokens in zip(model.texts, texts, strict=True)}
-        return finish(tf, model, answer(inputs))
+        return finish(tf, model, answer(inputs), texts[0])
 
     return respond
+
+
+def _not_empty(tf, tokens):
+    """The tokens (batch, time), at least one column: the loops want a step."""
+    rows, time = tf.unstack(tf.shape(tokens))
+    return tf.concat([tokens, tf.fill((rows, tf.maximum(0, 1 - time)), "")], axis=1)
 
 
 def _signatures(tf, texts, respond, tokenizer):
@@ -174,7 +188,8 @@ def _signatures(tf, texts, respond, tokenizer):
     def text(*texts):
         words = [split_sentences(x, tokenizer) for x in texts]
         answer = tokens(*words)
-        return {"tokens": words[0], **answer} if "tags" in answer else answer
+        named = answer.keys() & {"tags", "first_token"}  # by the place of a token
+        return {"tokens": words[0], **answer} if named else answer
 
     signatures = {"default": signature(default, "strings", (None,)), "tokens": tokens}
     if tokenizer is not None:
@@ -182,14 +197,34 @@ def _signatures(tf, texts, respond, tokenizer):
     return {**signatures, "serving_default": signatures["default"]}
 
 
-def _tags(tf, model, outputs):
+def _tags(tf, model, outputs, tokens):
     tags = tf.gather(tf.constant(model.labels), outputs["tags"])
     return {"tags": tf.where(outputs["mask"], tags, "")}
 
 
-def _label(tf, model, outputs):
+def _label(tf, model, outputs, tokens):
     logits = outputs["logits"]
     if model.labels is None:
         return {"score": logits[:, 0]}
     label = tf.gather(tf.constant(model.labels), tf.argmax(logits, axis=-1))
     return {"label": label, "probabilities": tf.nn.softmax(logits)}
+
+
+def _span(tf, model, outputs, tokens):
+    start, end = outputs["start"], outputs["end"]  # (batch, time)
+    time = tf.shape(start)[1]
+    places = tf.range(time)
+    length = places[None, :] - places[:, None]  # of the span from a row's place to a column's
+    allowed = (length >= 0) & (length < model.longest)
+    scores = tf.where(allowed, start[:, :, None] + end[:, None, :], 4 * NEVER)
+    scores = tf.reshape(scores, (-1, time * time))
+    best = tf.argmax(scores, axis=1, output_type="int32")
+    first, last = best // time, best % time
+    inside = (places >= first[:, None]) & (places <= last[:, None])
+    words = tf.ragged.boolean_mask(tokens, inside)
+    return {
+        "answer": tf.strings.reduce_join(words, axis=1, separator=" "),
+        "first_token": first,
+        "last_token": last,
+        "score": tf.reduce_max(scores, axis=1),
+    }

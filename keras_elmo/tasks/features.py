@@ -17,6 +17,8 @@ from keras_elmo.text.characters import BOS
 from keras_elmo.text.characters import EOS
 from keras_elmo.text.characters import MAX_WORD_LENGTH
 from keras_elmo.text.characters import batch_to_ids
+from keras_elmo.text.characters import not_text
+from keras_elmo.text.characters import tokens_of
 from keras_elmo.text.vocabulary_encoder import VocabularyEncoder
 
 PLACES = ("input", "output", "both")
@@ -227,11 +229,21 @@ def exact_matches(first, second):
 def frequent_words(sentences, min_count=2):
     """The words of sentences that occur often enough to learn a vector, the frequent first.
 
+    Args:
+        sentences: iterable of lists of tokens.
+        min_count: int, how often.
+
+    Returns:
+        A list of str.
+
+    Raises:
+        TypeError: if a str stands where a list of tokens belongs.
+
     Example:
         >>> frequent_words([["a", "b", "a"]])
         ['a']
     """
-    counts = Counter(chain.from_iterable(sentences))
+    counts = Counter(chain.from_iterable(map(tokens_of, not_text(sentences, "sentences"))))
     return [word for word, count in counts.most_common() if count >= min_count]
 
 
@@ -245,6 +257,8 @@ def _word_length(words):
 def _check(elmo, words, place):
     if place not in PLACES:
         raise ElmoError(f"place must be one of {', '.join(PLACES)}, not {place!r}")
+    if words is not None:
+        not_text(words, "words")
     if words is None and (elmo is None or place == "output"):
         raise ElmoError("nothing to read: give an `elmo` at the input, or `words`")
     if elmo is not None and (elmo.keep_boundaries or elmo.bilm.stateful):

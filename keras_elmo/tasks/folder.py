@@ -52,7 +52,7 @@ def load(path):
     """Loads a task model that `save` wrote.
 
     Args:
-        path: folder.
+        path: folder, or file `.keras`.
 
     Returns:
         The model, such as a `TokenClassifier`, ready to answer.
@@ -65,6 +65,8 @@ def load(path):
         >>> keras_elmo.tasks.load("my_tagger").predict(["Paris is big"])
     """
     path = Path(path)
+    if path.suffix == ".keras":
+        return keras.saving.load_model(path)
     config = elmo_folder.read_json(path / elmo_folder.CONFIG)
     kind = _kind(config)
     if kind is None:
@@ -74,5 +76,6 @@ def load(path):
     except (KeyError, TypeError) as error:
         raise ElmoError(f"{path / elmo_folder.CONFIG}: cannot be read ({error})") from None
     model.load_assets(path / elmo_folder.ASSETS)
-    elmo_folder.load_weights(model, path / elmo_folder.WEIGHTS)
+    # A class that no other is told from leaves moments of zero, and what is untrained may be zero.
+    elmo_folder.load_weights(model, path / elmo_folder.WEIGHTS, zeros=True)
     return model

@@ -9,6 +9,8 @@ import numpy as np
 
 from keras_elmo.tasks.metrics import require
 
+LABELED = 12  # points of a picture that have their label beside them
+
 
 def _figure(width=6.0, height=4.0):
     figure = require("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
@@ -24,14 +26,15 @@ def training(history, path):
     """
     figure, axes = _figure()
     epochs = [1 + epoch for epoch in history.epoch]
-    axes.plot(epochs, history.history["loss"], color="tab:gray", label="loss")
+    axes.plot(epochs, history.history["loss"], "o-", color="tab:gray", label="loss")
     axes.set(xlabel="epoch", ylabel="loss")
+    _whole_epochs(axes)
     name = next((name for name in history.history if name.startswith("val_")), None)
     if name is not None:
         right = axes.twinx()
-        right.plot(epochs, history.history[name], color="tab:blue", label=name[4:])
+        right.plot(epochs, history.history[name], "o-", color="tab:blue", label=name[4:])
         right.set_ylabel(f"held-out {name[4:]}")
-    figure.legend()
+    figure.legend(loc="outside upper center", ncols=2)
     figure.savefig(path)
 
 
@@ -49,8 +52,11 @@ def mixes(history, path):
     panels = figure.subplots(1, max(1, len(places)), squeeze=False)[0]
     for axes, (place, shares) in zip(panels, places.items(), strict=False):
         for layer, line in enumerate(shares.T):
-            axes.plot(1 + np.arange(len(line)), line, label=f"layer {layer}")
-        axes.set(xlabel="epoch", ylabel="share", title=f"ELMo at the {place}", ylim=(0, 1))
+            # The later ones are thinner, so that equal shares all show.
+            width = 2 * len(shares.T) - 2 * layer
+            axes.plot(1 + np.arange(len(line)), line, "o-", lw=width, label=f"layer {layer}")
+        axes.set(xlabel="epoch", ylabel="share", title=f"ELMo at the {place}", ylim=(-0.05, 1.05))
+        _whole_epochs(axes)
         axes.legend()
     figure.savefig(path)
 
@@ -66,8 +72,9 @@ def bars(scores, path, ylabel="score"):
     figure, axes = _figure(max(4.0, 0.9 * len(scores)))
     drawn = axes.bar(list(scores), list(scores.values()), color="tab:blue")
     axes.bar_label(drawn, fmt="%.1f")
+    axes.margins(y=0.1)
     axes.set_ylabel(ylabel)
-    axes.tick_params(axis="x", rotation=30)
+    axes.set_xticks(range(len(scores)), list(scores), rotation=30, ha="right")
     figure.savefig(path)
 
 
@@ -109,14 +116,17 @@ def attention(weights, rows, columns, path):
     figure.savefig(path)
 
 
-def neighbors(vectors, labels, groups, path):
+def neighbors(vectors, labels, groups, path, title=""):
     """Vectors in the plane of their two largest principal components.
+
+    A few points of each group have their label beside them: more could not be read.
 
     Args:
         vectors: (points, D) array.
         labels: list of str, written beside the points.
         groups: list of str, one color each.
         path: file to write.
+        title: str, above the picture.
     """
     vectors = np.asarray(vectors, dtype=np.float64)
     centered = vectors - vectors.mean(axis=0)
@@ -127,10 +137,18 @@ def neighbors(vectors, labels, groups, path):
     for group in dict.fromkeys(groups):
         chosen = [k for k, name in enumerate(groups) if name == group]
         axes.scatter(*plane[chosen].T, label=group)
-    for point, label in zip(plane, labels, strict=True):
-        axes.annotate(label, point, fontsize=7, xytext=(3, 3), textcoords="offset points")
+        for k in chosen[: max(2, LABELED // len(set(groups)))]:
+            axes.annotate(
+                labels[k], plane[k], fontsize=7, xytext=(3, 3), textcoords="offset points"
+            )
+    axes.set_title(title)
+    axes.margins(x=0.2)
     axes.legend()
     figure.savefig(path)
+
+
+def _whole_epochs(axes):
+    axes.xaxis.get_major_locator().set_params(integer=True)
 
 
 def _heat(figure, axes, values, rows, columns):

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.errors import ElmoError
+from keras_elmo.errors import check_counts
 from keras_elmo.tasks import fine_tuning
 from keras_elmo.tasks import folder
 from keras_elmo.tasks.batches import Batches
@@ -110,9 +111,11 @@ class TaskModel(keras.Model):
             each epoch, by place.
 
         Raises:
-            ElmoError: if examples and targets don't match, or a target is unknown.
+            ElmoError: if examples and targets don't match, a target is unknown, or a number makes
+                no sense.
             TypeError: if a string stands where a list of examples belongs.
         """
+        check_counts(epochs=epochs, batch_size=batch_size)
         texts = self.read(_listed(examples))
         texts, encoded = self._checked(texts, self.expand(examples, texts, targets), strict)
         log = TrainingLog(self, validation_data, patience or epochs, cache, fine_tune != "mix")
@@ -142,6 +145,8 @@ class TaskModel(keras.Model):
         }
 
     def _optimizer(self, learning_rate, decay, clipnorm):
+        if not 0 < decay <= 1:
+            raise ElmoError(f"layer_decay must be more than 0 and at most 1, not {decay}")
         options = {"learning_rate": learning_rate, "global_clipnorm": clipnorm}
         if decay == 1.0 or self.features.elmo is None:
             return keras.optimizers.Adam(**options)
@@ -238,7 +243,10 @@ class TaskModel(keras.Model):
     # Files
 
     def save(self, path):
-        """Writes the model with its labels, words and ELMo: a folder, or a file `.keras`."""
+        """Writes the model with its labels, words and ELMo: a folder, or a file `.keras`.
+
+        `keras_elmo.tasks.load` opens either.
+        """
         if str(path).endswith(".keras"):
             super().save(path)
         else:

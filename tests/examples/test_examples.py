@@ -104,6 +104,22 @@ def test_options_that_are_refused(monkeypatch, name, options):
     assert "Error: " in done.output
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--variant none --alone", "--variant none has no ELMo"),
+        ("--variant none --adapt", "--variant none has no ELMo"),
+        ("--variant none --model no_file", "--variant none has no ELMo"),
+        ("--variant none --place both", "--variant none has no ELMo"),
+        ("--variant tuned --epochs 1", "--epochs 2"),
+    ],
+)
+def test_switches_that_contradict_each_other(monkeypatch, options, message):
+    done = invoke(monkeypatch, "ner", "--tiny", *options.split())
+    assert done.exit_code == 2
+    assert message in done.output
+
+
 def test_results_are_not_overwritten(tmp_path, monkeypatch):
     (tmp_path / "results.json").write_text("{}")
     for name in ("ner", "word_sense", "search"):

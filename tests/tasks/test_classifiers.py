@@ -94,3 +94,32 @@ def test_targets_that_cannot_be_scored(make_features):
         for call in (model.fit, model.evaluate):
             with pytest.raises(ElmoError, match="example 1: the target .* is not a finite number"):
                 call(PAIRS[:2], [1.0, target])
+
+
+def test_a_single_class_is_saved_and_loaded(make_features, tmp_path):
+    """Nothing is learned of it: its moments are zeros."""
+    model = TextClassifier(make_features("both"), ["yes"], units=8)
+    fit(model, TEXTS, ["yes"] * 4, epochs=1)
+    model.save(tmp_path / "model")
+    assert tasks.load(tmp_path / "model").predict(TEXTS) == ["yes"] * 4
+
+
+def test_one_example_has_no_correlation(make_features):
+    model = PairClassifier(make_features(), units=8)
+    with pytest.raises(ElmoError, match="a correlation needs two or more"):
+        model.evaluate(PAIRS[:1], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epochs": 0}, "epochs must be at least 1, not 0"),
+        ({"batch_size": -1}, "batch_size must be at least 1, not -1"),
+        ({"layer_decay": -1.0}, "layer_decay must be more than 0 and at most 1, not -1.0"),
+        ({"layer_decay": 2}, "layer_decay must be more than 0 and at most 1, not 2"),
+    ],
+)
+def test_numbers_that_make_no_sense(make_features, options, message):
+    model = TextClassifier(make_features(), LABELS, units=8)
+    with pytest.raises(ElmoError, match=message):
+        model.fit(TEXTS, LABELS, **options)

@@ -10,6 +10,7 @@ from keras_elmo.export import litert
 from keras_elmo.export import onnx
 from keras_elmo.layers import WordEmbedding
 from keras_elmo.tasks import PairClassifier
+from keras_elmo.tasks import Seq2Seq
 from keras_elmo.tasks import SpanExtractor
 from keras_elmo.tasks import TextClassifier
 from keras_elmo.tasks import TokenClassifier
@@ -71,6 +72,15 @@ def test_a_served_tagger_reads_strings(make_features, tmp_path):
     np.testing.assert_array_equal(again, found)
     with pytest.raises(ElmoError, match="exists already"):
         export.save(tagger, tmp_path / "tagger" / "1")
+
+
+def test_empty_strings_alone(tagger, classifier, tmp_path):
+    export.save(tagger, tmp_path / "tagger")
+    tags = served(tmp_path / "tagger")["default"](strings=strings(["", " "]))["tags"]
+    assert not any(tag for row in tags.numpy().tolist() for tag in row)
+    export.save(classifier, tmp_path / "classifier")
+    found = served(tmp_path / "classifier")["default"](strings=strings([""]))
+    assert found["label"].numpy().astype(str).tolist() == classifier.predict([[]])
 
 
 def test_raw_text_to_tags(tagger, tmp_path):
@@ -150,13 +160,38 @@ def test_a_tagger_as_onnx(tagger, tmp_path):
         assert [tagger.labels[k] for k in row[: len(expected)]] == expected
 
 
+@pytest.mark.parametrize("kind", ["elmo", "both"])
+@pytest.mark.parametrize("longest", [2, 17])
+def test_a_served_answerer_of_questions(make_features, tmp_path, kind, longest):
+    model = SpanExtractor(make_features(kind), units=4, longest=longest)
+    examples = [
+        ("Who sang on Monday ?", "On Monday Anna sang a song ."),
+        ("Where is Paris ?", "Paris is big"),
+        ("And ?", "It rains in Paris and here"),
+    ]
+    export.save(model, tmp_path / "1")
+    default = served(tmp_path / "1")["default"]
+    questions, contexts = zip(*examples, strict=True)
+    found = default(question=strings(questions), context=strings(contexts))
+    expected = model.predict(examples, batch_size=3)
+    assert found["answer"].numpy().astype(str).tolist() == [answer.text for answer in expected]
+    scores = [answer.score for answer in expected]
+    np.testing.assert_allclose(found["score"], scores, rtol=1e-5, atol=1e-5)
+    places = zip(contexts, found["first_token"].numpy(), found["last_token"].numpy(), strict=True)
+    for (context, first, last), answer in zip(places, expected, strict=True):
+        assert " ".join(context.split()[first : last + 1]) == answer.text
+    nothing = default(question=strings(["Who ?", ""]), context=strings(["", ""]))
+    assert nothing["answer"].numpy().tolist() == [b"", b""]
+
+
 def test_what_cannot_be_exported(make_features, tagger, tmp_path):
     both = TokenClassifier(make_features("both"), TAGS, units=4)
     spans = SpanExtractor(make_features(), units=4)
+    writer = Seq2Seq(make_features(), ["a"], units=4)
     top = {"outputs": ["top"]}
     for function, arguments, options, problem in [
-        (export.save, (spans, tmp_path / "model"), {}, "a SpanExtractor can't be exported"),
-        (export.on_char_ids, (spans,), {}, "a SpanExtractor can't be exported"),
+        (export.save, (writer, tmp_path / "model"), {}, "a Seq2Seq can't be exported"),
+        (export.on_char_ids, (spans,), {}, "reads more than the characters"),
         (export.on_char_ids, (both,), {}, "reads more than the characters"),
         (export.save, (tagger, tmp_path / "model"), {"weights": "int8"}, "not 'int8'"),
         (litert.save, (export.on_char_ids(tagger), tmp_path / "x.tflite"), top, "outputs: an Elmo"),

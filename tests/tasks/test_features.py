@@ -4,6 +4,8 @@ import pytest
 from keras import ops
 
 from keras_elmo.tasks import PairClassifier
+from keras_elmo.tasks import TokenFeatures
+from keras_elmo.tasks import frequent_words
 from keras_elmo.tasks.features import exact_matches
 
 FIRST = [["Who", "met", "Anna", "?"], ["Anna"], []]
@@ -40,3 +42,10 @@ def test_pairs_learn_the_same_from_layers_that_are_kept(make_features, kind):
         )
         losses.append(history.history["loss"])
     np.testing.assert_allclose(*losses, atol=1e-5)
+
+
+def test_a_string_is_no_list_of_words():
+    with pytest.raises(TypeError, match="Expected a list of tokens"):
+        frequent_words(["the cat sat"])
+    with pytest.raises(TypeError, match="Expected a list of words"):
+        TokenFeatures(words="the cat")

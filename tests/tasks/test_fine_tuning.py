@@ -106,3 +106,14 @@ def test_adapting_lowers_the_loss_on_the_text(make_elmo):
     assert history.history["loss"][-1] < history.history["loss"][0]
     with pytest.raises(ElmoError, match="no sentence to adapt"):
         adapt(elmo, [[]])
+
+
+@pytest.mark.parametrize("sentences", ["a sentence", ["a sentence", "and another"]])
+def test_adapting_to_a_string(make_elmo, sentences):
+    with pytest.raises(TypeError, match="Expected a list of"):
+        adapt(make_elmo(), sentences)
+
+
+def test_adapting_for_no_epoch(make_elmo):
+    with pytest.raises(ElmoError, match="epochs must be at least 1, not 0"):
+        adapt(make_elmo(), [["a", "sentence"]], epochs=0)
