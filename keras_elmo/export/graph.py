@@ -57,12 +57,13 @@ def check_elmo(elmo):
         )
 
 
-def function(model, dtype="float32"):
+def function(model, dtype="float32", call=None):
     """A function of character ids that calls the model on weights of its own.
 
     Args:
         model: a Keras model whose one input is character ids (batch, time, characters).
         dtype: of the weights as they are stored; they compute in the type of the model.
+        call: a function that uses the weights of the model; `None`: the model itself.
 
     Returns:
         A `tf.Module` with the variables, and a Python function to be traced: character ids to the
@@ -88,7 +89,7 @@ def function(model, dtype="float32"):
     def answer(char_ids):
         mapping = [(v, tf.cast(module.weights[v.path], v.dtype)) for v in model.variables]
         with keras.StatelessScope(state_mapping=mapping):
-            return model(char_ids, training=False)
+            return model(char_ids, training=False) if call is None else call(char_ids)
 
     return module, answer
 

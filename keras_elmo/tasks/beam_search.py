@@ -53,7 +53,7 @@ def beam_search(step, memory, mask, state, beam, longest, begin, end, never=()):
         state = [ops.convert_to_numpy(part)[places] for part in state]
         if _settled(scores, lengths, done, longest):
             break
-    best = ids[np.arange(rows), _ranks(scores, lengths).argmax(axis=1), 1:]
+    best = ids[np.arange(rows), ranks(scores, lengths).argmax(axis=1), 1:]
     return [[k for k in sequence.tolist() if k != end] for sequence in best]
 
 
@@ -64,12 +64,13 @@ def _largest(total, count):
     return np.take_along_axis(found, order, axis=1)
 
 
-def _ranks(scores, lengths):
+def ranks(scores, lengths):
+    """What sequences are ranked by; of arrays or of tensors."""
     return scores / ((5.0 + lengths) / 6.0) ** LENGTH_PENALTY
 
 
 def _settled(scores, lengths, done, longest):
     """Whether in every row the best that ended is above all that any other can still become."""
-    ended = np.where(done, _ranks(scores, lengths), -np.inf).max(axis=1)
-    hoped = np.where(done, -np.inf, _ranks(scores, longest)).max(axis=1)
+    ended = np.where(done, ranks(scores, lengths), -np.inf).max(axis=1)
+    hoped = np.where(done, -np.inf, ranks(scores, longest)).max(axis=1)
     return (ended >= hoped).all()

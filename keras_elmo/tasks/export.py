@@ -8,8 +8,10 @@ from keras_elmo.export import graph
 from keras_elmo.export import saved_model
 from keras_elmo.export import warm_up as warm_up_requests
 from keras_elmo.files import replaced
-from keras_elmo.tasks.classifier import Classifier
 from keras_elmo.tasks.folder import load
+from keras_elmo.tasks.seq2seq import END
+from keras_elmo.tasks.seq2seq import Seq2Seq
+from keras_elmo.tasks.seq2seq import text_in_graph
 from keras_elmo.tasks.span_extractor import NEVER
 from keras_elmo.tasks.span_extractor import SpanExtractor
 from keras_elmo.tasks.token_classifier import TokenClassifier
@@ -34,10 +36,11 @@ def save(model, folder, weights="float32", tokenizer=None, warm_up=False):
     (batch, classes), or `score` (batch,) if it was trained on numbers. A `SpanExtractor` answers
     `answer` (batch,) string, the tokens of the best span with spaces between, `first_token` and
     `last_token` (batch,), their places in the context, its `score` (batch,), and in `text` the
-    `tokens` of the context too; it reads a context of any length at once, not in windows.
+    `tokens` of the context too; it reads a context of any length at once, not in windows. A
+    `Seq2Seq` answers `translation` (batch,) string.
 
     Args:
-        model: one of these four, on the TensorFlow backend.
+        model: a task model, on the TensorFlow backend.
         folder: path, which must be free; TensorFlow Serving expects `name/version`.
         weights: `"float32"`; or `"float16"`, which halves the folder and is cast in every call.
         tokenizer: `None`; or `"tensorflow-text"`, which adds the signature `text`. Then the
@@ -46,7 +49,7 @@ def save(model, folder, weights="float32", tokenizer=None, warm_up=False):
             it is ready.
 
     Raises:
-        ElmoError: if the model is of another kind, the path is taken, or a package is missing.
+        ElmoError: if the path is taken, or a package is missing.
 
     Example:
         >>> export.save(tagger, "served/tagger/1")
@@ -56,8 +59,8 @@ def save(model, folder, weights="float32", tokenizer=None, warm_up=False):
     tf = graph.tensorflow()
     folder = graph.check_target(folder)
     graph.check_choice("weights", weights, saved_model.WEIGHTS)
-    _check(model)
-    module, answer = graph.function(model, weights)
+    call = model.translate_in_graph if isinstance(model, Seq2Seq) else None
+    module, answer = graph.function(model, weights, call)
     module.encoders, encode = _encoders(tf, model.features)
     respond = _responder(tf, model, encode, answer)
     signatures = _signatures(tf, model.texts, respond, tokenizer)
@@ -111,7 +114,8 @@ def on_char_ids(model):
     Example:
         >>> litert.save(on_char_ids(tagger), "tagger.tflite")
     """
-    _check(model)
+    if isinstance(model, Seq2Seq):
+        raise ElmoError("a Seq2Seq goes only into a savedmodel")
     if len(model.texts) > 1 or model.features.words is not None:
         raise ElmoError(
             f"{model.name} reads more than the characters of one text, so it goes only into a "
@@ -128,11 +132,6 @@ def on_char_ids(model):
     else:
         outputs = {"probabilities": keras.ops.softmax(outputs["logits"])}
     return keras.Model(char_ids, outputs)
-
-
-def _check(model):
-    if not isinstance(model, TokenClassifier | Classifier | SpanExtractor):
-        raise ElmoError(f"a {type(model).__name__} can't be exported; serve it by Python")
 
 
 def _encoders(tf, features):
@@ -158,7 +157,7 @@ def _encoders(tf, features):
 
 def _responder(tf, model, encode, answer):
     """A function of the tokens (batch, time) of each text to what the model says of them."""
-    kinds = {TokenClassifier: _tags, SpanExtractor: _span}
+    kinds = {TokenClassifier: _tags, SpanExtractor: _span, Seq2Seq: _translation}
     finish = next((f for kind, f in kinds.items() if isinstance(model, kind)), _label)
 
     def respond(*texts):
@@ -228,3 +227,8 @@ def _span(tf, model, outputs, tokens):
         "last_token": last,
         "score": tf.reduce_max(scores, axis=1),
     }
+
+
+def _translation(tf, model, ids, tokens):
+    words = tf.gather(tf.constant(model.entries), ids)
+    return {"translation": text_in_graph(tf.ragged.boolean_mask(words, ids != END))}

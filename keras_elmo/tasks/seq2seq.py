@@ -14,6 +14,7 @@ from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks.beam_search import beam_search
+from keras_elmo.tasks.graph_beam_search import graph_beam_search
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.characters import BOS
 from keras_elmo.text.characters import EOS
@@ -73,15 +74,15 @@ class Seq2Seq(TaskModel):
         self.words = [word for word in words if word not in MARKERS]
         self.units, self.word_dim, self.dropout = units, word_dim, dropout
         self.beam, self.longest = beam, longest
-        self._entries = [*MARKERS, *self.words]
-        self._ids = {word: k for k, word in enumerate(self._entries)}
+        self.entries = [*MARKERS, *self.words]
+        self._ids = {word: k for k, word in enumerate(self.entries)}
         self.lstm = BidirectionalLSTM(units, dropout=dropout, name="lstm")
         self.bridge = keras.layers.Dense(2 * units, activation="tanh", name="bridge")
-        self.embedding = keras.layers.Embedding(len(self._entries), word_dim, name="embedding")
+        self.embedding = keras.layers.Embedding(len(self.entries), word_dim, name="embedding")
         self.writer = ProjectedLSTM(units, cell_clip=None, name="writer")
         self.attention = keras.layers.Dense(units, use_bias=False, name="attention")
         self.hidden = keras.layers.Dense(units, activation="tanh", name="hidden")
-        self.projection = keras.layers.Dense(len(self._entries), name="projection")
+        self.projection = keras.layers.Dense(len(self.entries), name="projection")
         self.dropout_layer = keras.layers.Dropout(dropout)
         self.language_model = language_model
         if language_model is not None:
@@ -94,9 +95,9 @@ class Seq2Seq(TaskModel):
         if self.language_model is not None:
             size = self.language_model.bilm.output_dim
             self.word_vectors = self.add_weight(
-                name="word_vectors", shape=(len(self._entries), size), trainable=False
+                name="word_vectors", shape=(len(self.entries), size), trainable=False
             )
-            words = batch_to_ids([[entry or BOS for entry in self._entries]])[0]
+            words = batch_to_ids([[entry or BOS for entry in self.entries]])[0]
             self.word_vectors.assign(self.language_model.embedding(words))
         memory = ops.zeros((1, 2, 2 * self.units + self._beside()))
         mask = ops.ones((1, 2), dtype="bool")
@@ -141,6 +142,22 @@ class Seq2Seq(TaskModel):
         logits, state = self._write(ids[:, None], memory, mask, list(state))
         return ops.log_softmax(logits[:, 0], axis=-1), state
 
+    def translate_in_graph(self, inputs):
+        """The ids of the best translations, as a TensorFlow graph: (batch, longest) int32.
+
+        Args:
+            inputs: dict of tensors, as for a call. `END` stands from the end of each on.
+        """
+        found = self(inputs, training=False)
+        state = self._first(found["memory"], found["mask"])
+        return graph_beam_search(
+            self._write_word, found["memory"], found["mask"], state, **self._search()
+        )
+
+    def _search(self):
+        options = {"beam": self.beam, "longest": self.longest, "begin": BEGIN, "end": END}
+        return {**options, "never": [0, BEGIN, UNKNOWN]}
+
     def losses_of(self, targets, outputs):
         """Negative log-likelihood of each sentence, (batch,)."""
         ids = targets["ids"]
@@ -177,14 +194,10 @@ class Seq2Seq(TaskModel):
                 memory,
                 mask,
                 [ops.convert_to_numpy(part) for part in state],
-                self.beam,
-                self.longest,
-                begin=BEGIN,
-                end=END,
-                never=[0, BEGIN, UNKNOWN],
+                **self._search(),
             )
             for row, ids in zip(batches.rows(index), found, strict=False):
-                answers[row] = text_of([self._entries[k] for k in ids])
+                answers[row] = text_of([self.entries[k] for k in ids])
         return answers
 
     def score(self, truths, predictions):
@@ -206,6 +219,17 @@ class Seq2Seq(TaskModel):
     def from_config(cls, config):
         model = keras.saving.deserialize_keras_object(config.pop("language_model"))
         return super().from_config({**config, "language_model": model})
+
+
+def text_in_graph(words):
+    """As `text_of`, of the words (batch, any) of a ragged TensorFlow tensor: (batch,) string."""
+    import tensorflow as tf
+
+    text = tf.strings.reduce_join(words, axis=1, separator=" ")
+    text = tf.strings.regex_replace(text, r" ([.,!?;:%)\]}»…]+)", r"\1")
+    text = tf.strings.regex_replace(text, r"([(\[{«]) ", r"\1")
+    letter = r"([\pL\pN_])"  # \w of RE2 is ASCII alone
+    return tf.strings.regex_replace(text, rf"{letter} ([-'’]) {letter}", r"\1\2\3")
 
 
 def words_of(text):

@@ -184,13 +184,30 @@ def test_a_served_answerer_of_questions(make_features, tmp_path, kind, longest):
     assert nothing["answer"].numpy().tolist() == [b"", b""]
 
 
+@pytest.mark.parametrize("writer", [False, True])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_served_translator(make_features, make_elmo, tmp_path, writer, beam):
+    targets = ["Il pleut.", "L'été (Il neige.)", "Il pleut, pleut", "neige"]
+    words = ["Il", "pleut", "neige", "L", "'", "été", ",", ".", "(", ")"]
+    language_model = make_elmo() if writer else None
+    options = {"units": 16, "word_dim": 8, "dropout": 0.0, "beam": beam, "longest": 12}
+    model = Seq2Seq(make_features("both"), words, language_model=language_model, **options)
+    model.fit(SENTENCES, targets, epochs=30, batch_size=4, learning_rate=0.03, verbose=0)
+    export.save(model, tmp_path / "1")
+    texts = [" ".join(words) for words in SENTENCES]
+    found = served(tmp_path / "1")["default"](strings=strings(texts))["translation"]
+    expected = model.predict(texts, batch_size=len(texts))
+    assert [text.decode() for text in found.numpy()] == expected
+    assert len(set(expected)) > 1
+
+
 def test_what_cannot_be_exported(make_features, tagger, tmp_path):
     both = TokenClassifier(make_features("both"), TAGS, units=4)
     spans = SpanExtractor(make_features(), units=4)
     writer = Seq2Seq(make_features(), ["a"], units=4)
     top = {"outputs": ["top"]}
     for function, arguments, options, problem in [
-        (export.save, (writer, tmp_path / "model"), {}, "a Seq2Seq can't be exported"),
+        (export.on_char_ids, (writer,), {}, "a Seq2Seq goes only into a savedmodel"),
         (export.on_char_ids, (spans,), {}, "reads more than the characters"),
         (export.on_char_ids, (both,), {}, "reads more than the characters"),
         (export.save, (tagger, tmp_path / "model"), {"weights": "int8"}, "not 'int8'"),
