@@ -160,8 +160,7 @@ def test_a_tagger_as_onnx(tagger, tmp_path):
         assert [tagger.labels[k] for k in row[: len(expected)]] == expected
 
 
-@pytest.mark.parametrize("kind", ["elmo", "both"])
-@pytest.mark.parametrize("longest", [2, 17])
+@pytest.mark.parametrize(("kind", "longest"), [("elmo", 2), ("both", 17)])
 def test_a_served_answerer_of_questions(make_features, tmp_path, kind, longest):
     model = SpanExtractor(make_features(kind), units=4, longest=longest)
     examples = [
@@ -184,8 +183,7 @@ def test_a_served_answerer_of_questions(make_features, tmp_path, kind, longest):
     assert nothing["answer"].numpy().tolist() == [b"", b""]
 
 
-@pytest.mark.parametrize("writer", [False, True])
-@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize(("writer", "beam"), [(False, 1), (True, 4)])
 def test_a_served_translator(make_features, make_elmo, tmp_path, writer, beam):
     targets = ["Il pleut.", "L'été (Il neige.)", "Il pleut, pleut", "neige"]
     words = ["Il", "pleut", "neige", "L", "'", "été", ",", ".", "(", ")"]
