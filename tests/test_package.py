@@ -37,6 +37,7 @@ TENSORFLOW_BY_NATURE = (
     "export",
     "hub",
     "text.tokenizer",
+    "tasks.graph_beam_search",
     "text.graph_encoder",
     "convert.tf_checkpoint",
 )

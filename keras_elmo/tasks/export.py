@@ -1,5 +1,7 @@
 """Task models for servers and devices: text in, labels out."""
 
+from functools import partial
+
 import keras
 
 from keras_elmo.errors import ElmoError
@@ -11,7 +13,6 @@ from keras_elmo.files import replaced
 from keras_elmo.tasks.folder import load
 from keras_elmo.tasks.seq2seq import END
 from keras_elmo.tasks.seq2seq import Seq2Seq
-from keras_elmo.tasks.seq2seq import text_in_graph
 from keras_elmo.tasks.span_extractor import NEVER
 from keras_elmo.tasks.span_extractor import SpanExtractor
 from keras_elmo.tasks.token_classifier import TokenClassifier
@@ -59,7 +60,7 @@ def save(model, folder, weights="float32", tokenizer=None, warm_up=False):
     tf = graph.tensorflow()
     folder = graph.check_target(folder)
     graph.check_choice("weights", weights, saved_model.WEIGHTS)
-    call = model.translate_in_graph if isinstance(model, Seq2Seq) else None
+    call = partial(_translate, model) if isinstance(model, Seq2Seq) else None
     module, answer = graph.function(model, weights, call)
     module.encoders, encode = _encoders(tf, model.features)
     respond = _responder(tf, model, encode, answer)
@@ -229,6 +230,18 @@ def _span(tf, model, outputs, tokens):
     }
 
 
+def _translate(model, inputs):
+    """The ids of the best translations, (batch, longest) int32, `END` from the end of each on."""
+    from keras_elmo.tasks.graph_beam_search import graph_beam_search
+
+    found = model(inputs, training=False)
+    memory, mask = found["memory"], found["mask"]
+    state = model.first_state(memory, mask)
+    return graph_beam_search(model.write_word, memory, mask, state, **model.search_options())
+
+
 def _translation(tf, model, ids, tokens):
+    from keras_elmo.tasks.graph_beam_search import text_in_graph
+
     words = tf.gather(tf.constant(model.entries), ids)
     return {"translation": text_in_graph(tf.ragged.boolean_mask(words, ids != END))}

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import tensorflow as tf
+
 from keras_elmo.tasks.beam_search import ranks
 
 
@@ -16,8 +18,6 @@ def graph_beam_search(step, memory, mask, state, beam, longest, begin, end, neve
     Reference:
         Wu et al. (2016), Google's neural machine translation system, section 7.
     """
-    import tensorflow as tf
-
     rows = tf.shape(memory)[0]
     memory, mask, *state = (tf.repeat(x, beam, axis=0) for x in (memory, mask, *state))
     row_starts = beam * tf.range(rows)[:, None]
@@ -26,7 +26,7 @@ def graph_beam_search(step, memory, mask, state, beam, longest, begin, end, neve
     lengths, done = tf.zeros((rows, beam)), tf.zeros((rows, beam), dtype="bool")
 
     def unsettled(t, ids, scores, lengths, done, *state):
-        return ~_settled(tf, scores, lengths, done, longest)
+        return ~_settled(scores, lengths, done, longest)
 
     def follow(t, ids, scores, lengths, done, *state):
         last = tf.where(t == 0, begin, ids[:, :, tf.maximum(t - 1, 0)])
@@ -63,9 +63,18 @@ def _any_rows(tensor):
     return [None, *tensor.shape[1:]] if tensor.shape.rank else []
 
 
-def _settled(tf, scores, lengths, done, longest):
+def _settled(scores, lengths, done, longest):
     """Whether in every row the best that ended is above all that any other can still become."""
     never = -float("inf")
     ended = tf.reduce_max(tf.where(done, ranks(scores, lengths), never), axis=1)
     hoped = tf.reduce_max(tf.where(done, never, ranks(scores, longest)), axis=1)
     return tf.reduce_all(ended >= hoped)
+
+
+def text_in_graph(words):
+    """As `seq2seq.text_of`, of the words of a ragged tensor (batch, any): (batch,) string."""
+    text = tf.strings.reduce_join(words, axis=1, separator=" ")
+    text = tf.strings.regex_replace(text, r" ([.,!?;:%)\]}»…]+)", r"\1")
+    text = tf.strings.regex_replace(text, r"([(\[{«]) ", r"\1")
+    letter = r"([\pL\pN_])"  # \w of RE2 is ASCII alone
+    return tf.strings.regex_replace(text, rf"{letter} ([-'’]) {letter}", r"\1\2\3")

@@ -14,7 +14,6 @@ from keras_elmo.layers.bidirectional_lstm import BidirectionalLSTM
 from keras_elmo.layers.projected_lstm import ProjectedLSTM
 from keras_elmo.tasks import metrics
 from keras_elmo.tasks.beam_search import beam_search
-from keras_elmo.tasks.graph_beam_search import graph_beam_search
 from keras_elmo.tasks.task_model import TaskModel
 from keras_elmo.text.characters import BOS
 from keras_elmo.text.characters import EOS
@@ -88,7 +87,7 @@ class Seq2Seq(TaskModel):
         if language_model is not None:
             language_model.trainable = False
         self._make_weights()
-        self._step = backend.jit(self._write_word, self)
+        self._step = backend.jit(self.write_word, self)
 
     def _make_weights(self):
         self.word_vectors = None
@@ -101,7 +100,7 @@ class Seq2Seq(TaskModel):
             self.word_vectors.assign(self.language_model.embedding(words))
         memory = ops.zeros((1, 2, 2 * self.units + self._beside()))
         mask = ops.ones((1, 2), dtype="bool")
-        self._write(ops.ones((1, 2), dtype="int32"), memory, mask, self._first(memory, mask))
+        self._write(ops.ones((1, 2), dtype="int32"), memory, mask, self.first_state(memory, mask))
         super()._make_weights()
 
     def _beside(self):
@@ -113,7 +112,7 @@ class Seq2Seq(TaskModel):
         memory, mask = self._words(inputs["source"], training)
         return {"memory": memory, "mask": mask}
 
-    def _first(self, memory, mask):
+    def first_state(self, memory, mask):
         """The state of the writer before its first word, a list of tensors (batch, ...)."""
         state = ops.split(self.bridge(masked_mean(memory, mask)), 2, axis=-1)
         if self.language_model is None:
@@ -138,30 +137,20 @@ class Seq2Seq(TaskModel):
         x = self.hidden(ops.concatenate([x, ops.matmul(weights, memory)], axis=-1))
         return self.projection(self.dropout_layer(x, training=training)), [h, c, *model_state]
 
-    def _write_word(self, ids, memory, mask, *state):
+    def write_word(self, ids, memory, mask, *state):
+        """Log-probabilities of the next word after one word of each row, and the new state."""
         logits, state = self._write(ids[:, None], memory, mask, list(state))
         return ops.log_softmax(logits[:, 0], axis=-1), state
 
-    def translate_in_graph(self, inputs):
-        """The ids of the best translations, as a TensorFlow graph: (batch, longest) int32.
-
-        Args:
-            inputs: dict of tensors, as for a call. `END` stands from the end of each on.
-        """
-        found = self(inputs, training=False)
-        state = self._first(found["memory"], found["mask"])
-        return graph_beam_search(
-            self._write_word, found["memory"], found["mask"], state, **self._search()
-        )
-
-    def _search(self):
+    def search_options(self):
+        """What both searches are told."""
         options = {"beam": self.beam, "longest": self.longest, "begin": BEGIN, "end": END}
         return {**options, "never": [0, BEGIN, UNKNOWN]}
 
     def losses_of(self, targets, outputs):
         """Negative log-likelihood of each sentence, (batch,)."""
         ids = targets["ids"]
-        state = self._first(outputs["memory"], outputs["mask"])
+        state = self.first_state(outputs["memory"], outputs["mask"])
         logits, _ = self._write(ids[:, :-1], outputs["memory"], outputs["mask"], state, True)
         wanted = ids[:, 1:]
         losses = keras.losses.sparse_categorical_crossentropy(wanted, logits, from_logits=True)
@@ -188,13 +177,13 @@ class Seq2Seq(TaskModel):
         for index in range(len(batches)):
             outputs = self.predict_on_batch(batches[index][0])
             memory, mask = outputs["memory"], outputs["mask"]
-            state = self._first(*map(ops.convert_to_tensor, (memory, mask)))
+            state = self.first_state(*map(ops.convert_to_tensor, (memory, mask)))
             found = beam_search(
                 self._step,
                 memory,
                 mask,
                 [ops.convert_to_numpy(part) for part in state],
-                **self._search(),
+                **self.search_options(),
             )
             for row, ids in zip(batches.rows(index), found, strict=False):
                 answers[row] = text_of([self.entries[k] for k in ids])
@@ -219,17 +208,6 @@ class Seq2Seq(TaskModel):
     def from_config(cls, config):
         model = keras.saving.deserialize_keras_object(config.pop("language_model"))
         return super().from_config({**config, "language_model": model})
-
-
-def text_in_graph(words):
-    """As `text_of`, of the words (batch, any) of a ragged TensorFlow tensor: (batch,) string."""
-    import tensorflow as tf
-
-    text = tf.strings.reduce_join(words, axis=1, separator=" ")
-    text = tf.strings.regex_replace(text, r" ([.,!?;:%)\]}»…]+)", r"\1")
-    text = tf.strings.regex_replace(text, r"([(\[{«]) ", r"\1")
-    letter = r"([\pL\pN_])"  # \w of RE2 is ASCII alone
-    return tf.strings.regex_replace(text, rf"{letter} ([-'’]) {letter}", r"\1\2\3")
 
 
 def words_of(text):
