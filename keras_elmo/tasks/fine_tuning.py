@@ -52,6 +52,12 @@ def phases(elmo, strategy, epochs):
     return [(k, epochs if k == starts[-1] else k + 1, k) for k in starts]
 
 
+def check_decay(decay):
+    """Refuses a `layer_decay` by which the layers would not learn slower, or backwards."""
+    if not 0 < decay <= 1:
+        raise ElmoError(f"layer_decay must be more than 0 and at most 1, not {decay}")
+
+
 def unfreeze(elmo, count):
     """Trains the first `count` groups and no other weights of the biLM, if there is one."""
     if elmo is None:

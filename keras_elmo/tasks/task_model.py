@@ -116,6 +116,7 @@ class TaskModel(keras.Model):
             TypeError: if a string stands where a list of examples belongs.
         """
         check_counts(epochs=epochs, batch_size=batch_size)
+        fine_tuning.check_decay(layer_decay)
         texts = self.read(_listed(examples))
         texts, encoded = self._checked(texts, self.expand(examples, texts, targets), strict)
         log = TrainingLog(self, validation_data, patience or epochs, cache, fine_tune != "mix")
@@ -145,8 +146,6 @@ class TaskModel(keras.Model):
         }
 
     def _optimizer(self, learning_rate, decay, clipnorm):
-        if not 0 < decay <= 1:
-            raise ElmoError(f"layer_decay must be more than 0 and at most 1, not {decay}")
         options = {"learning_rate": learning_rate, "global_clipnorm": clipnorm}
         if decay == 1.0 or self.features.elmo is None:
             return keras.optimizers.Adam(**options)

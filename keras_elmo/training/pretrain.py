@@ -6,6 +6,7 @@ from pathlib import Path
 from keras_elmo import backend
 from keras_elmo.backend import devices
 from keras_elmo.errors import ElmoError
+from keras_elmo.errors import check_counts
 from keras_elmo.training.corpus import STANDARD_INPUT
 from keras_elmo.training.corpus import Corpus
 from keras_elmo.training.recipe import Recipe
@@ -63,12 +64,8 @@ def pretrain(
     """
     output = Path(output)
     validation = validation and _checked(validation)
-    for name, steps in (
-        ("checkpoint_steps", checkpoint_steps),
-        ("validation_steps", validation_steps),
-    ):
-        if steps is not None and steps < 1:
-            raise ElmoError(f"{name} must be at least 1, not {steps}")
+    counts = {"checkpoint_steps": checkpoint_steps, "validation_steps": validation_steps}
+    check_counts(**{name: steps for name, steps in counts.items() if steps is not None})
     backend.keep_freed_memory()
     with devices.share(distribute) as shared, tempfile.TemporaryDirectory() as elsewhere:
         # All processes do the same, for in most of it they need each other; one is of use.

@@ -9,6 +9,7 @@ from keras import ops
 
 from keras_elmo import backend
 from keras_elmo.errors import ElmoError
+from keras_elmo.errors import check_counts
 from keras_elmo.layers.bilm import DIRECTIONS
 from keras_elmo.text.characters import BOS
 from keras_elmo.text.characters import EOS
@@ -72,8 +73,7 @@ class SentenceScorer:
     """
 
     def __init__(self, model, vocabulary, batch_size=32):
-        if batch_size < 1:
-            raise ElmoError(f"batch_size must be at least 1, not {batch_size}")
+        check_counts(batch_size=batch_size)
         self._encoder, self._vocabulary = model.encoder, vocabulary
         self._batch_size = batch_size
         self._losses = backend.jit(lambda batch: model.losses(batch)[0], model)
