@@ -144,18 +144,19 @@ def _revive(config, stateful, dtype):
     return config
 
 
-def load_weights(model, path, zeros=False):
+def load_weights(model, path, learned=""):
     """Loads the weights of a model from its file; an ElmoError says what is wrong with it.
 
     Args:
         model: an `Elmo`, or a task model.
         path: `pathlib.Path` of the file.
-        zeros: bool, whether a matrix may be all zeros.
+        learned: prefix of the names of those matrices that can't be all zeros.
     """
     if not path.exists():
         raise ElmoError(f"{path}: no such file; the folder is not complete")
     for name, array in read_hdf5(path).items():
         if np.issubdtype(array.dtype, np.floating):
+            zeros = not name.startswith(learned)
             check_tensor(path, name, array, array.shape, zeros)
     try:
         model.load_weights(path)

@@ -76,6 +76,6 @@ def load(path):
     except (KeyError, TypeError) as error:
         raise ElmoError(f"{path / elmo_folder.CONFIG}: cannot be read ({error})") from None
     model.load_assets(path / elmo_folder.ASSETS)
-    # A class that no other is told from leaves moments of zero, and what is untrained may be zero.
-    elmo_folder.load_weights(model, path / elmo_folder.WEIGHTS, zeros=True)
+    # Of the head and the optimizer's moments some may have learned nothing, and be zeros.
+    elmo_folder.load_weights(model, path / elmo_folder.WEIGHTS, learned="features/elmo/")
     return model

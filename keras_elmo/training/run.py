@@ -84,7 +84,11 @@ class Run:
             self.step, self.position, self.best, self.stale = (
                 progress[key] for key in ("step", "position", "best", "stale")
             )
-            self.report(f"going on from step {self.step:,} of {self.steps:,}")
+            self.report(
+                f"going on from step {self.step:,} of {self.steps:,}"
+                if self.step < self.steps
+                else f"all {self.steps:,} steps are made; with more epochs or steps it goes on"
+            )
         elif self.interrupted:
             self.report("the run before this one left no checkpoint: from the beginning")
         self.log = RunLog(self.work, self.step, tensorboard)

@@ -1,3 +1,4 @@
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -102,6 +103,15 @@ def test_a_single_class_is_saved_and_loaded(make_features, tmp_path):
     fit(model, TEXTS, ["yes"] * 4, epochs=1)
     model.save(tmp_path / "model")
     assert tasks.load(tmp_path / "model").predict(TEXTS) == ["yes"] * 4
+
+
+def test_a_matrix_of_the_elmo_that_is_all_zeros(make_features, tmp_path):
+    TextClassifier(make_features("both"), LABELS, units=8).save(tmp_path / "model")
+    kernel = "features/elmo/layers/bi_lm/backward_1/vars/0"
+    with h5py.File(tmp_path / "model" / "model.weights.h5", "r+") as file:
+        file[kernel][...] = 0
+    with pytest.raises(ElmoError, match=rf"weights\.h5: tensor {kernel} is all zeros"):
+        tasks.load(tmp_path / "model")
 
 
 def test_one_example_has_no_correlation(make_features):

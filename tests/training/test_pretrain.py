@@ -171,6 +171,9 @@ def test_stops_early_and_keeps_the_best_and_the_last(text, tmp_path):
     longer = replace(recipe, patience=None, max_steps=8)
     pretrain(text[:2], tmp_path / "model", longer, report=lambda line: None)
     assert best_and_last(tmp_path / "model") == (2, 8)
+    lines = []
+    pretrain(text[:2], tmp_path / "model", longer, report=lines.append)
+    assert "all 8 steps are made; with more epochs or steps it goes on" in lines
 
 
 def best_and_last(folder):
