@@ -6,14 +6,15 @@ import nox
 
 BACKENDS = ["tensorflow", "jax", "torch"]
 CONSTRAINTS = Path("tests/constraints.txt").resolve()
-# A worker a core, each on one thread; what JAX compiled in one test is there for the next.
+# A worker a core, each on one thread. JAX compiles in a hurry, and for the next test too.
 WORKERS = ["-n", "auto", "--dist", "loadfile"]
 ONE_THREAD = dict.fromkeys(
     ["OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"], "1"
 )
-CACHE = {
-    "JAX_COMPILATION_CACHE_DIR": str(Path(".nox/jax-cache").resolve()),
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+JAX = {
+    "JAX_COMPILATION_JAX_DIR": str(Path(".nox/jax-cache").resolve()),
+    "JAX_PERSISTENT_JAX_MIN_COMPILE_TIME_SECS": "0.2",
+    "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
 }
 QUIET = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
 # Tests save on one backend and load on another, so one environment holds all three.
@@ -36,7 +37,7 @@ def environment(session):
 @nox.parametrize("backend", BACKENDS, ids=BACKENDS)
 def tests(session, backend):
     """The whole suite on one backend."""
-    env = {**QUIET, **ONE_THREAD, **CACHE, "KERAS_BACKEND": backend}
+    env = {**QUIET, **ONE_THREAD, **JAX, "KERAS_BACKEND": backend}
     command = [str(PYTHON), "-m", "pytest", *WORKERS, *session.posargs]
     session.run(*command, env=env, external=True)
 
@@ -47,7 +48,7 @@ def without_tensorflow(session, backend):
     """The tests marked `minimal`, where one backend is installed and TensorFlow is not."""
     install(session, f".[{backend},test]")
     session.run("python", "-c", "import importlib.util as u; assert not u.find_spec('tensorflow')")
-    env = {**QUIET, **ONE_THREAD, **CACHE, "KERAS_BACKEND": backend}
+    env = {**QUIET, **ONE_THREAD, **JAX, "KERAS_BACKEND": backend}
     session.run("pytest", "-m", "minimal", *WORKERS, env=env)
 
 

@@ -29,9 +29,10 @@ class Program:
     def __init__(self, model, layers, boundaries):
         self._bilm = model.bilm
         self._select = _selection(model, layers)
-        after_boundary = backend.jit(self._after_boundary, self._bilm)
+        # One step, made once: to compile it would take longer.
         self.begin = [
-            [ops.convert_to_numpy(part) for part in state] for state in after_boundary(boundaries)
+            [ops.convert_to_numpy(part) for part in state]
+            for state in self._after_boundary(boundaries)
         ]
         self._sentences = backend.jit(self._run_sentences, model, frozen=True)
         self._stretch = [backend.jit(partial(self._half, k), model, frozen=True) for k in range(2)]

@@ -1,6 +1,7 @@
 """What all task models share: they read tokens, train, answer and are saved whole."""
 
 import warnings
+from itertools import islice
 
 import keras
 import numpy as np
@@ -127,6 +128,8 @@ class TaskModel(keras.Model):
             fine_tuning.unfreeze(self.features.elmo, count)
             layers = self._kept_layers(texts, layers) if cache else None
             self.compile(self._optimizer(learning_rate, layer_decay, clipnorm))
+            # TensorFlow traces a step that makes variables twice.
+            self.optimizer.build(self.trainable_variables)
             batches = Batches(self, texts, encoded, batch_size, layers, seed + first)
             super().fit(batches, initial_epoch=first, epochs=last, **options)
             if log.finished:
@@ -141,9 +144,9 @@ class TaskModel(keras.Model):
 
     def embed(self, texts):
         """The biLM's layers of all texts, by their name."""
-        return {
-            name: self.features.embed([example[name] for example in texts]) for name in self.texts
-        }
+        sentences = [example[name] for name in self.texts for example in texts]
+        layers = iter(self.features.embed(sentences))
+        return {name: list(islice(layers, len(texts))) for name in self.texts}
 
     def _optimizer(self, learning_rate, decay, clipnorm):
         options = {"learning_rate": learning_rate, "global_clipnorm": clipnorm}

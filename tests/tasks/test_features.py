@@ -38,7 +38,7 @@ def test_pairs_learn_the_same_from_layers_that_are_kept(make_features, kind):
         keras.utils.set_random_seed(1)
         model = PairClassifier(features, ["no", "yes"], units=4, dropout=0.0)
         history = model.fit(
-            pairs, ["yes", "no", "no"], epochs=3, batch_size=2, cache=cache, verbose=0
+            pairs, ["yes", "no", "no"], epochs=2, batch_size=2, cache=cache, verbose=0
         )
         losses.append(history.history["loss"])
     np.testing.assert_allclose(*losses, atol=1e-5)

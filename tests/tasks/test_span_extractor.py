@@ -21,7 +21,7 @@ def make(make_features):
 
 def test_learns_by_heart(make, tmp_path):
     model = make()
-    model.fit(QUESTIONS, ANSWERS, epochs=40, batch_size=2, learning_rate=0.03, verbose=0)
+    model.fit(QUESTIONS, ANSWERS, epochs=30, batch_size=2, learning_rate=0.03, verbose=0)
     answers = model.predict(QUESTIONS, batch_size=2)
     assert [answer.text for answer in answers] == ["Anna", "Paris"]
     assert all(TEXT[a.start : a.end] == a.text for a in answers)
