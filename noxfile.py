@@ -12,8 +12,8 @@ ONE_THREAD = dict.fromkeys(
     ["OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"], "1"
 )
 JAX = {
-    "JAX_COMPILATION_JAX_DIR": str(Path(".nox/jax-cache").resolve()),
-    "JAX_PERSISTENT_JAX_MIN_COMPILE_TIME_SECS": "0.2",
+    "JAX_COMPILATION_CACHE_DIR": str(Path(".nox/jax-cache").resolve()),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
     "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
 }
 QUIET = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
