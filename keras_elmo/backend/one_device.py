@@ -63,5 +63,7 @@ class OneDevice:
         optimizer.apply(gradients, variables)
 
     def whole(self, variable):
-        """The value of a variable as a NumPy array; every process must ask."""
+        """The value of a variable as a NumPy array to be read; every process must ask."""
+        if backend.BACKEND == "torch" and variable.dtype == "float32":
+            return variable.value.detach().cpu().numpy()  # Keras would make a copy
         return variable.numpy()

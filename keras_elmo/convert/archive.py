@@ -2,6 +2,7 @@
 
 import contextlib
 import lzma
+import shutil
 import struct
 import tarfile
 import tempfile
@@ -92,8 +93,18 @@ def _zip(path):
 
 def _unpack(path, folder):
     with _readable(path), tarfile.open(path) as archive:
-        _check(path, ((member.name, member.size) for member in archive))
-        archive.extractall(folder, filter="data")
+        members = archive.getmembers()
+        _check(path, [(member.name, member.size) for member in members])
+        # `extractall` refuses links and keeps owners out only from Python 3.11.4 on.
+        for member in members:
+            if member.isdir():
+                continue
+            if not member.isfile():
+                raise ElmoError(f"{path}: {member.name!r:.80} is a link or a device; refused")
+            target = Path(folder, member.name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.extractfile(member) as source, open(target, "wb") as file:
+                shutil.copyfileobj(source, file)
 
 
 def _check(path, members):
