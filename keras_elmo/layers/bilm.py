@@ -177,6 +177,7 @@ class BiLM(keras.layers.Layer):
         training=None,
         starts=None,
         places=None,
+        noise=None,
     ):
         """Runs the layers of one direction, in whichever order is asked.
 
@@ -194,6 +195,8 @@ class BiLM(keras.layers.Layer):
             places: (batch, time) int: `inputs` are then distinct ones, (words, P), and this tells
                 which stands where. Each goes through the first product once, and the products of
                 the further layers are made in the loop. Not in training.
+            noise: list of L tensors that the inputs of the layers are multiplied by, in place of
+                dropout; `None`: dropout.
 
         Returns:
             A list of L + 1 tensors (batch, time, P), the input first, and the final `[h, c]`.
@@ -203,7 +206,7 @@ class BiLM(keras.layers.Layer):
         for k in range(self.num_layers):
             distinct = places if k == 0 else None
             x = inputs if k == 0 else outputs[-1]
-            x = self.dropout_layer(x, training=training)
+            x = self.dropout_layer(x, training=training) if noise is None else x * noise[k]
             y, final = getattr(self, f"{direction}_{k}")(
                 x,
                 mask=mask,

@@ -7,9 +7,11 @@ from keras import ops
 
 from keras_elmo import backend
 from keras_elmo.backend import devices
+from keras_elmo.backend.branches import at_once
 from keras_elmo.layers.bilm import DIRECTIONS
 from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
 from keras_elmo.layers.vocabulary_softmax import VocabularySoftmax
+from keras_elmo.models.perplexity import Perplexity
 from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.text.character_encoder import CharacterEncoder
 
@@ -75,7 +77,7 @@ class LanguageModel(keras.Model):
         self.embedding = embedding
         self.bilm = bilm
         self.softmax = VocabularySoftmax(vocabulary_size)
-        self.output_dropout = keras.layers.Dropout(bilm.dropout)
+        self.output_dropout = keras.layers.Dropout(bilm.dropout, dtype=bilm.dtype_policy)
         self.vocabulary_size, self.batch_size = vocabulary_size, batch_size
         self.clip_norm, self.accumulation, self.remat = clip_norm, accumulation, remat
         self.devices = devices.current()
@@ -126,26 +128,49 @@ class LanguageModel(keras.Model):
         Returns:
             The top layer of each direction, two tensors (batch, time, P), and the new state.
         """
+        words, halves = self._words(inputs, training), self._halves(inputs, state)
+        found = [
+            self._read(direction, words, inputs, half, training)
+            for direction, half in zip(DIRECTIONS, halves, strict=True)
+        ]
+        tops, states = zip(*found, strict=True)
+        return list(tops), _side_by_side(states)
+
+    def _words(self, inputs, training):
+        """The vectors of the distinct words."""
         embed = functools.partial(self.embedding, training=training)
         if self.remat and training:
             embed = keras.remat(embed)
         words = [embed(inputs[name]) for name in sorted(inputs) if name.startswith("char_ids")]
         words = ops.concatenate(words, axis=0)
         # The gradient of a reshape is dense; the remat of TensorFlow takes no other.
-        words = ops.reshape(words, (-1, words.shape[-1]))
+        return ops.reshape(words, (-1, words.shape[-1]))
+
+    def _halves(self, inputs, state):
+        """The states that the two directions begin with."""
         if state is None:
             state = self.bilm.get_initial_state(ops.shape(inputs["forward"])[0])
         state = [ops.cast(part, self.bilm.compute_dtype) for part in state]
-        halves = zip(*(ops.split(part, 2, axis=-1) for part in state), strict=True)
-        tops, states = [], []
-        for direction, half in zip(DIRECTIONS, halves, strict=True):
-            x = ops.take(words, inputs[direction], axis=0)
-            outputs, new = self.bilm.run_direction(
-                direction, x, half, inputs.get("mask"), training=training
-            )
-            tops.append(self.output_dropout(outputs[-1], training=training))
-            states.append(new)
-        return tops, [ops.concatenate(part, axis=-1) for part in zip(*states, strict=True)]
+        return zip(*(ops.split(part, 2, axis=-1) for part in state), strict=True)
+
+    def _read(self, direction, words, inputs, state, training, noise=None):
+        """The top layer of one direction, and its new state."""
+        x = ops.take(words, inputs[direction], axis=0)
+        outputs, state = self.bilm.run_direction(
+            direction, x, state, inputs.get("mask"), training=training, noise=noise
+        )
+        top = outputs[-1]
+        top = self.output_dropout(top, training=training) if noise is None else top * noise[-1]
+        return top, state
+
+    def _noise(self, inputs):
+        """What dropout multiplies the inputs of the layers and the top by, in each direction."""
+        if not self.bilm.dropout:
+            return [None] * len(DIRECTIONS)
+        dropouts = [self.bilm.dropout_layer] * self.bilm.num_layers + [self.output_dropout]
+        shape = (*ops.shape(inputs["forward"]), self.bilm.output_dim)
+        ones = ops.ones(shape, dtype=self.bilm.compute_dtype)
+        return [[dropout(ones, training=True) for dropout in dropouts] for _ in DIRECTIONS]
 
     def evaluate(self, *arguments, **kwargs):
         for variable in self.test_state:
@@ -242,20 +267,26 @@ class LanguageModel(keras.Model):
         return [-self.softmax(x, batch[f"{name}_targets"]) for name, x in pairs], state
 
     def _sampled_losses(self, batch, state, kernel, bias):
-        outputs, state = self(batch, state=state, training=True)
-        losses = [
-            sampled_softmax_loss(
+        words, halves = self._words(batch, training=True), self._halves(batch, state)
+
+        def loss_of(direction, half, noise, words, kernel, bias):
+            x, new = self._read(direction, words, batch, half, True, noise)
+            loss = sampled_softmax_loss(
                 ops.reshape(ops.cast(x, "float32"), (-1, kernel.shape[1])),
-                ops.reshape(batch[f"{name}_target_rows"], (-1,)),
-                batch[f"{name}_candidate_rows"],
-                ops.reshape(batch[f"{name}_target_log_counts"], (-1,)),
-                batch[f"{name}_candidate_log_counts"],
+                ops.reshape(batch[f"{direction}_target_rows"], (-1,)),
+                batch[f"{direction}_candidate_rows"],
+                ops.reshape(batch[f"{direction}_target_log_counts"], (-1,)),
+                batch[f"{direction}_candidate_log_counts"],
                 kernel,
                 bias,
             )
-            for name, x in zip(DIRECTIONS, outputs, strict=True)
-        ]
-        return losses, state
+            return loss, *new
+
+        own = zip(DIRECTIONS, halves, self._noise(batch), strict=True)
+        functions = [functools.partial(loss_of, *arguments) for arguments in own]
+        found = at_once(functions, self.bilm.trainable_variables, words, kernel, bias)
+        losses = [loss for loss, *_ in found]
+        return losses, _side_by_side([state for _, *state in found])
 
     def _clip(self, gradients, row_gradients):
         if self.clip_norm is None:
@@ -292,9 +323,6 @@ class LanguageModel(keras.Model):
         return cls(**layers, **config)
 
 
-@keras.saving.register_keras_serializable(package="keras_elmo")
-class Perplexity(keras.metrics.Mean):
-    """The exponential of a mean loss."""
-
-    def result(self):
-        return ops.exp(super().result())
+def _side_by_side(states):
+    """The state of both directions, from that of each."""
+    return [ops.concatenate(part, axis=-1) for part in zip(*states, strict=True)]
