@@ -158,13 +158,13 @@ def thread_pool(count):
 
 
 def keep_freed_memory():
-    """Lets the process keep the memory that it frees, where JAX would ask the system for it anew.
+    """Lets the process keep the memory that it frees, where it would ask the system for it anew.
 
-    Every step of JAX on a processor takes and frees hundreds of megabytes; glibc gives them back,
-    and to get them again, page by page, costs a quarter of the step of a small model. One arena,
-    since all but the first hold no more than 64 MB.
+    Every step of JAX and PyTorch on a processor takes and frees hundreds of megabytes; glibc gives
+    them back, and to get them again, page by page, costs a quarter of the step. One arena, since
+    all but the first hold no more than 64 MB. TensorFlow keeps its memory by itself.
     """
-    if BACKEND != "jax" or not sys.platform.startswith("linux"):
+    if BACKEND == "tensorflow" or not sys.platform.startswith("linux"):
         return
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):  # that of glibc alone; the numbers are those of its malloc.h
