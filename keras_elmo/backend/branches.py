@@ -21,15 +21,20 @@ def at_once(functions, variables, *tensors):
     Returns:
         A list of what they return.
     """
-    if backend.BACKEND != "torch":
-        return [function(*tensors) for function in functions]
-    import torch
-
-    if torch.get_num_threads() < len(functions) or any(x.device.type != "cpu" for x in tensors):
+    if not _shares_cores(len(functions), tensors):
         return [function(*tensors) for function in functions]
     parameters = [variable.value for variable in variables]
     found = _torch_function().apply(functions, len(tensors), *tensors, *parameters)
     return _parts(found, len(functions))
+
+
+def _shares_cores(count, tensors):
+    """Whether PyTorch has a core or more for each of so many functions of these tensors."""
+    if backend.BACKEND != "torch":
+        return False
+    import torch
+
+    return torch.get_num_threads() >= count and all(x.device.type == "cpu" for x in tensors)
 
 
 @functools.cache
