@@ -61,6 +61,27 @@ def concrete(x):
     return keras.ops.convert_to_numpy(x)
 
 
+def on_processor(tensor):
+    """Whether what is made of a tensor runs on a processor, and not on an accelerator."""
+    if BACKEND == "jax":
+        import jax
+
+        return jax.default_backend() == "cpu"
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        return not tf.config.list_physical_devices("GPU")
+    return BACKEND == "torch" and tensor.device.type == "cpu"
+
+
+def looks_up_in_training(tensor):
+    """Whether a gradient through looked up rows is faster than one through a product.
+
+    A graph of TensorFlow that XLA does not compile loses half its speed by it.
+    """
+    return BACKEND != "tensorflow" and on_processor(tensor)
+
+
 def jit(function, layer, frozen=False):
     """Compiles a function of tensors for inference, once for each shape of its arguments.
 
@@ -164,7 +185,7 @@ def keep_freed_memory():
     them back, and to get them again, page by page, costs a quarter of the step. One arena, since
     all but the first hold no more than 64 MB. TensorFlow keeps its memory by itself.
     """
-    if BACKEND == "tensorflow" or not sys.platform.startswith("linux"):
+    if BACKEND not in ("jax", "torch") or not sys.platform.startswith("linux"):
         return
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):  # that of glibc alone; the numbers are those of its malloc.h

@@ -37,9 +37,7 @@ class WordVectors:
         self.capacity = capacity
         self.table = np.empty((capacity, embedding.output_dim), dtype=np.float32)
         self._rows = {}
-        self._embed = backend.jit(
-            lambda char_ids: ops.cast(embedding(char_ids), "float32"), embedding, frozen=True
-        )
+        self._embed = _compiled(embedding)
         self.boundaries = self._vectors(np.array(encoder.boundary_ids, dtype=np.int32))
 
     def __call__(self, words):
@@ -89,3 +87,16 @@ class WordVectors:
     def _width(self, longest, full):
         needed = longest + self.embedding.max_width
         return next((width for width in CHARACTERS if needed <= width < full), full)
+
+
+def _compiled(embedding):
+    """The embedding layer as a function of ids, with what it looks up made once."""
+    tables = getattr(embedding, "window_tables", list)()
+    if not tables or not all(map(backend.on_processor, tables)):
+        return backend.jit(lambda ids: ops.cast(embedding(ids), "float32"), embedding, frozen=True)
+
+    def run(ids, *tables):
+        return ops.cast(embedding(ids, tables=tables), "float32")
+
+    embed = backend.jit(run, embedding, frozen=True)
+    return lambda ids: embed(ids, *tables)

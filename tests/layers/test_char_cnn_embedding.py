@@ -4,6 +4,7 @@ import pytest
 from keras import ops
 
 from keras_elmo import ElmoError
+from keras_elmo import backend
 from keras_elmo.layers import CharCNNEmbedding
 from tests import fixtures
 from tests import reference
@@ -67,6 +68,35 @@ class TestCharCNNEmbedding(DropoutContract, LayerContract):
             variable.assign(rng.normal(0, 0.5, variable.shape))
         expected = reference.char_cnn(ids, as_reference(layer))
         np.testing.assert_allclose(ops.convert_to_numpy(layer(ids)), expected, rtol=0, atol=1e-5)
+
+    @pytest.mark.parametrize("way", ["tables", "training"])
+    def test_looked_up_it_gives_the_same(self, way):
+        layer, ids = self.layer(), self.make_inputs()
+        arguments = {"tables": layer.window_tables()} if way == "tables" else {"training": True}
+        found = ops.convert_to_numpy(layer(ids, **arguments))
+        expected = reference.char_cnn(ids, as_reference(layer))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+    def test_looked_up_it_has_the_same_gradient(self):
+        layer, ids = self.layer(), self.make_inputs()
+        model = keras.Sequential([layer])
+        wanted = ops.convert_to_tensor(np.random.default_rng(0).normal(size=(*ids.shape[:2], 5)))
+
+        def gradients(training):
+            def loss():
+                return ops.sum(layer(ids, training=training) * ops.cast(wanted, "float32")), ()
+
+            found = backend.gradients(loss, model, layer.trainable_variables, [])[1]
+            return [ops.convert_to_numpy(gradient) for gradient in found]
+
+        pairs = zip(gradients(True), gradients(False), strict=True)
+        for found, expected in pairs:
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+    def test_frozen_it_trains_as_it_infers(self):
+        layer, ids = self.make(trainable=False), self.make_inputs()
+        expected = ops.convert_to_numpy(layer(ids))
+        np.testing.assert_array_equal(ops.convert_to_numpy(layer(ids, training=True)), expected)
 
     def test_ids_may_be_cut_where_only_padding_is_left(self):
         ids = reference.batch_to_ids([["a", "word", "of"], ["longer"]]).astype(np.int32)
