@@ -34,7 +34,7 @@ def _shares_cores(count, tensors):
         return False
     import torch
 
-    return torch.get_num_threads() >= count and all(x.device.type == "cpu" for x in tensors)
+    return torch.get_num_threads() >= count and all(map(backend.on_processor, tensors))
 
 
 @functools.cache

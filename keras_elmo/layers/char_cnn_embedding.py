@@ -151,7 +151,7 @@ class CharCNNEmbedding(keras.layers.Layer):
         kernels = [getattr(self, f"conv_kernel_{k}") for k in range(len(self.filters))]
         return [ops.matmul(table, ops.cast(kernel, "float32")) for kernel in kernels]
 
-    def call(self, char_ids, tables=None, training=None):
+    def call(self, char_ids, training=None, tables=None):
         self._check(char_ids)
         leading = ops.shape(char_ids)[:-1]
         if 0 in char_ids.shape:  # no words, and not every backend takes a maximum of nothing
@@ -218,7 +218,7 @@ class CharCNNEmbedding(keras.layers.Layer):
     def compute_mask(self, char_ids, mask=None):
         return ops.any(ops.greater(char_ids, 0), axis=-1)
 
-    def compute_output_spec(self, char_ids, tables=None, training=None):
+    def compute_output_spec(self, char_ids, training=None, tables=None):
         self._check(char_ids)
         return keras.KerasTensor((*char_ids.shape[:-1], self.output_dim), self.compute_dtype)
 
