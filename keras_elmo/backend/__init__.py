@@ -99,6 +99,11 @@ def jit(function, layer, frozen=False):
     return _JITS.get(BACKEND, _no_jit)(function, layer, frozen)
 
 
+def is_compiled():
+    """Whether `jit` compiles, so that operations in a row need no memory between them."""
+    return BACKEND in ("jax", "tensorflow")
+
+
 def _jax_jit(function, layer, frozen):
     import jax
 
@@ -181,11 +186,11 @@ def thread_pool(count):
 def keep_freed_memory():
     """Lets the process keep the memory that it frees, where it would ask the system for it anew.
 
-    Every step of JAX and PyTorch on a processor takes and frees hundreds of megabytes; glibc gives
-    them back, and to get them again, page by page, costs a quarter of the step. One arena, since
-    all but the first hold no more than 64 MB. TensorFlow keeps its memory by itself.
+    Every batch on a processor takes and frees hundreds of megabytes; glibc gives them back, and to
+    get them again, page by page, costs a tenth of embedding and a quarter of a step of training.
+    One arena, since all but the first hold no more than 64 MB.
     """
-    if BACKEND not in ("jax", "torch") or not sys.platform.startswith("linux"):
+    if not sys.platform.startswith("linux"):
         return
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):  # that of glibc alone; the numbers are those of its malloc.h

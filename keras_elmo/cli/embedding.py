@@ -50,12 +50,14 @@ def embed(
 
     sentences = SentenceFile(source, get_tokenizer(tokenizer), allow_empty)
 
+    from keras_elmo import backend
     from keras_elmo.embedding.embedder import Embedder
     from keras_elmo.embedding.files import embed_file
     from keras_elmo.embedding.files import fingerprint
     from keras_elmo.embedding.progress import EmbeddingProgress
     from keras_elmo.presets import load
 
+    backend.keep_freed_memory()
     elmo = load(model)
     embedder = Embedder(elmo, **settings)
     settings = {"model": fingerprint(elmo), "tokenizer": tokenizer, **settings}

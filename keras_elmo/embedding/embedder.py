@@ -20,8 +20,6 @@ WINDOW = 4  # batches that sentences are sorted over
 AHEAD = 2  # windows read before the results of one are given
 CONCURRENT = 2  # batches that run at once: one multiplies while the other does the rest
 FILLED = 0.98  # share of the positions of a window that packing can fill
-BATCH_TOKENS = 4096
-BATCH_TOKENS_OF_LARGE = 8192
 LARGE = 2048  # units: with more, the matrices fit into no cache, and rows share reading them
 
 
@@ -48,8 +46,8 @@ class Embedder:
         pool: bool, whether to give one vector a sentence, the mean over its tokens (zeros for an
             empty sentence).
         dtype: of the results: `"float32"` or `"float16"`.
-        batch_tokens: int, tokens of a batch. `None`: 4,096, or 8,192 for a biLM of more than
-            2,048 units. Time changes little above that; memory grows.
+        batch_tokens: int, tokens of a batch. `None`: 4,096; for a biLM of more than 2,048 units
+            16,384, under PyTorch 8,192. Time changes little above that; memory grows.
         cached_words: int, word types whose vectors are kept.
 
     Raises:
@@ -79,7 +77,7 @@ class Embedder:
         self.pool = pool
         self.dtype = np.dtype(dtype)
         if batch_tokens is None:
-            batch_tokens = BATCH_TOKENS_OF_LARGE if model.bilm.units > LARGE else BATCH_TOKENS
+            batch_tokens = _batch_tokens(model.bilm.units)
         self.batch_tokens = batch_tokens
         self.num_layers = model.bilm.num_layers
         self._words = WordVectors(model.embedding, model.encoder, cached_words)
@@ -281,3 +279,11 @@ def _sentences(sentences):
             f"Expected a list of sentences, got the string {sentences[:40]!r}: put it into a list."
         )
     return sentences
+
+
+def _batch_tokens(units):
+    """How many tokens a batch has if nobody says."""
+    if units <= LARGE:
+        return 4096
+    # Uncompiled operations hand their results on through memory, best through a cache.
+    return 16384 if backend.is_compiled() else 8192

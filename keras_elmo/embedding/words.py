@@ -4,6 +4,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo import backend
+from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 
 CHARACTERS = (16, 20, 24)  # widths that the ids are cut to; else the full one
 ROWS = (256, 64, 16)  # words a call
@@ -91,7 +92,8 @@ class WordVectors:
 
 def _compiled(embedding):
     """The embedding layer as a function of ids, with what it looks up made once."""
-    tables = getattr(embedding, "window_tables", list)()
+    looked_up = isinstance(embedding, CharCNNEmbedding)
+    tables = embedding.window_tables() if looked_up else []
     if not tables or not all(map(backend.on_processor, tables)):
         return backend.jit(lambda ids: ops.cast(embedding(ids), "float32"), embedding, frozen=True)
 

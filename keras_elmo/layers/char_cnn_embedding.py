@@ -144,8 +144,15 @@ class CharCNNEmbedding(keras.layers.Layer):
     def window_tables(self):
         """What each character adds at each place of a window: table @ kernel[place].
 
+        A convolution is linear, so its value at a position is the sum over k of row
+        `char_ids[position + k]` of the k-th part of its table.
+
         Returns:
             A list of one tensor (width, num_chars, count) float32 for each filter.
+
+        Example:
+            >>> tables = layer.window_tables()
+            >>> layer(char_ids, tables=tables)  # as layer(char_ids), without a product
         """
         table = ops.cast(self.char_embeddings, "float32")
         kernels = [getattr(self, f"conv_kernel_{k}") for k in range(len(self.filters))]

@@ -11,20 +11,12 @@ from keras_elmo.backend.branches import at_once
 from keras_elmo.layers.bilm import DIRECTIONS
 from keras_elmo.layers.sampled_softmax import sampled_softmax_loss
 from keras_elmo.layers.vocabulary_softmax import VocabularySoftmax
+from keras_elmo.models.batch_rows import is_divided
+from keras_elmo.models.batch_rows import some_rows
 from keras_elmo.models.perplexity import Perplexity
+from keras_elmo.optimizers.clipping import clip_by_global_norm
 from keras_elmo.optimizers.row_adagrad import RowAdagrad
 from keras_elmo.text.character_encoder import CharacterEncoder
-
-# Names, or their ends, of what a batch holds once for each row.
-BY_ROW = (
-    "forward",
-    "backward",
-    "mask",
-    "targets",
-    "target_rows",
-    "target_log_counts",
-    "state_kept",
-)
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -87,12 +79,9 @@ class LanguageModel(keras.Model):
         self.build()
 
     def build(self, input_shape=None):
-        for layer, shape in (
-            (self.embedding, (None, self.encoder.max_word_length)),
-            (self.bilm, (None, None, self.bilm.output_dim)),
-            (self.softmax, (None, None, self.bilm.output_dim)),
-            (self.output_dropout, (None, None, self.bilm.output_dim)),
-        ):
+        shapes = [(None, self.encoder.max_word_length)] + [(None, None, self.bilm.output_dim)] * 3
+        layers = [self.embedding, self.bilm, self.softmax, self.output_dropout]
+        for layer, shape in zip(layers, shapes, strict=True):
             if not layer.built:
                 layer.build(shape)
         self.train_state = self._add_state("train")
@@ -129,10 +118,8 @@ class LanguageModel(keras.Model):
             The top layer of each direction, two tensors (batch, time, P), and the new state.
         """
         words, halves = self._words(inputs, training), self._halves(inputs, state)
-        found = [
-            self._read(direction, words, inputs, half, training)
-            for direction, half in zip(DIRECTIONS, halves, strict=True)
-        ]
+        own = zip(DIRECTIONS, halves, self._noise(inputs, training), strict=True)
+        found = [self._read(*arguments, words, inputs, training) for arguments in own]
         tops, states = zip(*found, strict=True)
         return list(tops), _side_by_side(states)
 
@@ -153,19 +140,17 @@ class LanguageModel(keras.Model):
         state = [ops.cast(part, self.bilm.compute_dtype) for part in state]
         return zip(*(ops.split(part, 2, axis=-1) for part in state), strict=True)
 
-    def _read(self, direction, words, inputs, state, training, noise=None):
+    def _read(self, direction, state, noise, words, inputs, training):
         """The top layer of one direction, and its new state."""
         x = ops.take(words, inputs[direction], axis=0)
         outputs, state = self.bilm.run_direction(
             direction, x, state, inputs.get("mask"), training=training, noise=noise
         )
-        top = outputs[-1]
-        top = self.output_dropout(top, training=training) if noise is None else top * noise[-1]
-        return top, state
+        return outputs[-1] if noise is None else outputs[-1] * noise[-1], state
 
-    def _noise(self, inputs):
+    def _noise(self, inputs, training):
         """What dropout multiplies the inputs of the layers and the top by, in each direction."""
-        if not self.bilm.dropout:
+        if not training or not self.bilm.dropout:
             return [None] * len(DIRECTIONS)
         dropouts = [self.bilm.dropout_layer] * self.bilm.num_layers + [self.output_dropout]
         shape = (*ops.shape(inputs["forward"]), self.bilm.output_dim)
@@ -194,7 +179,8 @@ class LanguageModel(keras.Model):
         variables = [v for v in self.trainable_variables if id(v) not in keys]
         rows = [ops.take(table, batch["softmax_rows"], axis=0) for table in tables]
         losses, gradients, row_gradients = self._gradients(batch, variables, rows)
-        gradients, row_gradients = self._clip(gradients, row_gradients)
+        clipped = clip_by_global_norm([*gradients, *row_gradients], self.clip_norm)
+        gradients, row_gradients = clipped[: len(gradients)], clipped[len(gradients) :]
         for table, values, gradient in zip(tables, rows, row_gradients, strict=True):
             self.optimizer.apply_rows(table, batch["softmax_rows"], values, gradient)
         self.devices.apply(self.optimizer, gradients, variables)
@@ -206,12 +192,8 @@ class LanguageModel(keras.Model):
     def _placed(self, batch):
         """The arrays of a batch as tensors on the devices; `train_on_batch` gives plain arrays."""
         tensors = {name: ops.convert_to_tensor(x) for name, x in batch.items()}
-        return {
-            name: self.devices.divided(x)
-            if name.endswith(BY_ROW) or name.startswith("char_ids")
-            else x
-            for name, x in tensors.items()
-        }
+        put = self.devices.divided
+        return {name: put(x) if is_divided(name) else x for name, x in tensors.items()}
 
     def _gradients(self, batch, variables, rows):
         unroll = batch["forward"].shape[1]
@@ -220,7 +202,7 @@ class LanguageModel(keras.Model):
 
         def part_gradients(number):
             part = slice(number * size, (number + 1) * size)
-            inputs = {k: x[part] if k.endswith(BY_ROW) else x for k, x in batch.items()}
+            inputs = some_rows(batch, part)
             start = [x[part] for x in carried]
             if "state_kept" in inputs:
                 start = [x * inputs["state_kept"][:, None, None] for x in start]
@@ -270,7 +252,7 @@ class LanguageModel(keras.Model):
         words, halves = self._words(batch, training=True), self._halves(batch, state)
 
         def loss_of(direction, half, noise, words, kernel, bias):
-            x, new = self._read(direction, words, batch, half, True, noise)
+            x, new = self._read(direction, half, noise, words, batch, training=True)
             loss = sampled_softmax_loss(
                 ops.reshape(ops.cast(x, "float32"), (-1, kernel.shape[1])),
                 ops.reshape(batch[f"{direction}_target_rows"], (-1,)),
@@ -282,19 +264,11 @@ class LanguageModel(keras.Model):
             )
             return loss, *new
 
-        own = zip(DIRECTIONS, halves, self._noise(batch), strict=True)
+        own = zip(DIRECTIONS, halves, self._noise(batch, True), strict=True)
         functions = [functools.partial(loss_of, *arguments) for arguments in own]
         found = at_once(functions, self.bilm.trainable_variables, words, kernel, bias)
         losses = [loss for loss, *_ in found]
         return losses, _side_by_side([state for _, *state in found])
-
-    def _clip(self, gradients, row_gradients):
-        if self.clip_norm is None:
-            return gradients, row_gradients
-        squares = [ops.sum(ops.square(g)) for g in (*gradients, *row_gradients)]
-        norm = ops.sqrt(sum(squares))
-        scale = self.clip_norm / ops.maximum(norm, self.clip_norm)
-        return [g * scale for g in gradients], [g * scale for g in row_gradients]
 
     def _update_metrics(self, losses, mask=None):
         self.loss_tracker.update_state(sum(losses) / 2, mask)
@@ -316,10 +290,8 @@ class LanguageModel(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        layers = {
-            key: keras.saving.deserialize_keras_object(config.pop(key))
-            for key in ("embedding", "bilm", "encoder")
-        }
+        names = ("embedding", "bilm", "encoder")
+        layers = {n: keras.saving.deserialize_keras_object(config.pop(n)) for n in names}
         return cls(**layers, **config)
 
 

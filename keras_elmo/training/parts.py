@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_elmo.layers.bilm import DIRECTIONS
-from keras_elmo.models.language_model import BY_ROW
+from keras_elmo.models.batch_rows import some_rows
 
 
 def take_part(batch, number, parts):
@@ -26,8 +26,7 @@ def take_part(batch, number, parts):
     if parts == 1:
         return batch
     size = len(batch["forward"]) // parts
-    rows = slice(number * size, (number + 1) * size)
-    part = {name: x[rows] if name.endswith(BY_ROW) else x for name, x in batch.items()}
+    part = some_rows(batch, slice(number * size, (number + 1) * size))
     words = sorted(name for name in batch if name.startswith("char_ids"))
     *starts, _ = ends = np.cumsum([0, *(len(batch[name]) for name in words)])
     # With the first of each array, for not every backend takes one that is empty.

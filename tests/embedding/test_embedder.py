@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import keras_elmo
 from keras_elmo import Embedder
+from keras_elmo import backend
 from keras_elmo.embedding import embedder as embedder_module
 from keras_elmo.errors import ElmoError
 from tests.fixtures import make_sentences
@@ -242,7 +243,9 @@ def test_boundaries_of_the_model_are_not_given(published_model, layers_of):
     assert_equal(Embedder(elmo).embed(SENTENCES[:1]), [layers_of(SENTENCES[0])])
 
 
-def test_batches_are_larger_where_the_matrices_are(elmo, monkeypatch):
-    assert Embedder(elmo).batch_tokens == embedder_module.BATCH_TOKENS
+@pytest.mark.parametrize(("compiled", "tokens"), [(True, 16384), (False, 8192)])
+def test_batches_are_larger_where_the_matrices_are(elmo, monkeypatch, compiled, tokens):
+    monkeypatch.setattr(backend, "is_compiled", lambda: compiled)
+    assert Embedder(elmo).batch_tokens == 4096
     monkeypatch.setattr(embedder_module, "LARGE", elmo.bilm.units - 1)
-    assert Embedder(elmo).batch_tokens == embedder_module.BATCH_TOKENS_OF_LARGE
+    assert Embedder(elmo).batch_tokens == tokens

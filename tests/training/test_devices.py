@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.errors import ElmoError
-from keras_elmo.models.language_model import BY_ROW
+from keras_elmo.models.batch_rows import BY_ROW
 from keras_elmo.training.parts import take_part
 from keras_elmo.training.pretrain import pretrain
 from keras_elmo.training.recipe import Recipe
