@@ -151,8 +151,10 @@ class CharCNNEmbedding(keras.layers.Layer):
             A list of one tensor (width, num_chars, count) float32 for each filter.
 
         Example:
-            >>> tables = layer.window_tables()
-            >>> layer(char_ids, tables=tables)  # as layer(char_ids), without a product
+            >>> layer = CharCNNEmbedding(filters=[[1, 32], [3, 64]], projection_dim=128)
+            >>> char_ids = batch_to_ids([["The", "end", "."]])
+            >>> vectors = layer(char_ids)
+            >>> vectors = layer(char_ids, tables=layer.window_tables())  # the same, looked up
         """
         table = ops.cast(self.char_embeddings, "float32")
         kernels = [getattr(self, f"conv_kernel_{k}") for k in range(len(self.filters))]
