@@ -36,6 +36,21 @@ def pytest_runtest_setup(item):
             pytest.skip(f"needs the backend {' or '.join(wanted)}")
 
 
+@pytest.fixture
+def eager():
+    """Operation by operation on TensorFlow: tracing takes longer than what a few steps save."""
+    import keras
+
+    if keras.config.backend() != "tensorflow":
+        yield
+        return
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder of public fixtures and corpora beside the repository."""

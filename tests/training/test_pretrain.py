@@ -114,6 +114,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_weights(text, tmp_path):
         np.testing.assert_allclose(found[key], value, atol=1e-6, err_msg=key)
 
 
+@pytest.mark.usefixtures("eager")
 def test_goes_on_from_a_model_with_its_softmax_or_a_new_one(trained, text, tmp_path):
     folder, _ = trained
     old, old_words = load_language_model(folder)
@@ -159,6 +160,7 @@ def test_other_recipes_learn(text, tmp_path, changes):
     assert found["mean"] < 10
 
 
+@pytest.mark.usefixtures("eager")
 def test_stops_early_and_keeps_the_best_and_the_last(text, tmp_path):
     recipe = Recipe(**{**TINY, "learning_rate": 0.0, "patience": 2, "epochs": 9})
     pretrain(
@@ -186,6 +188,7 @@ def weights_progress(folder):
         return json.loads(file["progress"][()])
 
 
+@pytest.mark.usefixtures("eager")
 def test_what_goes_wrong_leaves_the_checkpoint_intact(text, tmp_path, monkeypatch):
     folder = tmp_path / "model"
     recipe = Recipe(**{**TINY, "max_steps": 4})
@@ -226,6 +229,7 @@ def _vanished(stream, path, start, end):
     raise FileNotFoundError(2, "No such file or directory", "1.txt")
 
 
+@pytest.mark.usefixtures("eager")
 def test_a_run_goes_on_with_its_own_text_alone(text, tmp_path):
     recipe = Recipe(**{**TINY, "max_steps": 2})
     quiet = {"report": lambda line: None}
@@ -245,12 +249,14 @@ def test_a_run_goes_on_with_its_own_text_alone(text, tmp_path):
     pretrain(text[:2], tmp_path / "model", recipe, text[2], **quiet)
 
 
+@pytest.mark.usefixtures("eager")
 def test_a_loss_that_is_no_number_before_the_first_checkpoint(text, tmp_path):
     bad = Recipe(**{**TINY, "max_steps": 8, "learning_rate": 1e38})
     with pytest.raises(ElmoError, match="earlier .*, if there is one, stays as it was"):
         pretrain(text[:2], tmp_path / "model", bad, checkpoint_steps=1, report=lambda line: None)
 
 
+@pytest.mark.usefixtures("eager")
 def test_reads_standard_input(text, tmp_path, monkeypatch):
     with open(text[0], "rb") as file:
         monkeypatch.setattr(sys, "stdin", os.fdopen(os.dup(file.fileno())))
@@ -288,6 +294,7 @@ def test_a_recipe_without_meaning_is_refused(settings, message):
         Recipe(**settings)
 
 
+@pytest.mark.usefixtures("eager")
 def test_a_start_that_failed_binds_nobody(text, tmp_path):
     quiet = {"report": lambda line: None}
     with pytest.raises(ElmoError, match="take a smaller batch or more text"):
@@ -311,6 +318,7 @@ def test_what_cannot_be_trained_on_shows_before_the_first_step(text, tmp_path):
     assert not output.exists()
 
 
+@pytest.mark.usefixtures("eager")
 def test_a_run_keeps_its_vocabulary(text, tmp_path):
     recipe, words = Recipe(**{**TINY, "max_steps": 1}), tmp_path / "words.txt"
     words.write_text("<S>\n</S>\n<UNK>\nthe\nsat\n")
